@@ -1,0 +1,1 @@
+"""The commands: thin Click wrappers over the library, one file a group."""

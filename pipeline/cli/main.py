@@ -1,0 +1,219 @@
+"""The command `winnable`: a table of commands loaded on demand, and the mapping of errors to exit codes.
+
+Nothing is imported for a command until it runs, so that `winnable --help` answers at once: the one-line helps below
+are the only thing said twice, and a test holds them equal to the commands' own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+from typing import NamedTuple, NoReturn
+
+import click
+
+from pipeline.errors import WinnableError
+
+INTERRUPTED = 130
+TERMINATED = 143
+
+
+class Entry(NamedTuple):
+    """Where a command lives, the heading it is listed under, and its one-line help."""
+
+    target: str
+    section: str
+    help: str
+
+
+_SETTLE, _LOOK, _ONE, _GAMES, _SOLVER = "Settle deals", "What they say", "One deal", "For games", "The solver"
+
+COMMANDS: dict[str, Entry] = {
+    "run": Entry("pipeline.cli.run:run", _SETTLE, "Settle numbered deals into the dataset."),
+    "status": Entry("pipeline.cli.run:status", _SETTLE, "Show what is done, what is missing, and at which limits."),
+    "verify": Entry("pipeline.cli.run:verify", _SETTLE, "Replay every stored line and check every part."),
+    "compact": Entry("pipeline.cli.run:compact", _SETTLE, "Join many small parts into few sorted ones."),
+    "merge": Entry("pipeline.cli.run:merge", _SETTLE, "Take in the outcomes of another dataset."),
+    "export": Entry("pipeline.cli.run:export", _SETTLE, "Write outcomes as CSV or JSON lines."),
+    "nightly": Entry("pipeline.cli.nightly:nightly", _SETTLE, "Do a night's work: new seeds, retries, checks, report."),
+    "report": Entry("pipeline.cli.report:report", _LOOK, "Report win rates with their bounds."),
+    "compare": Entry(
+        "pipeline.cli.report:compare", _LOOK, "Compare two solvers, limits or datasets on the same seeds."
+    ),
+    "solve": Entry("pipeline.cli.solve:solve", _ONE, "Settle one deal and print the line that wins it."),
+    "hint": Entry("pipeline.cli.solve:hint", _ONE, "Show the first move of a winning line from a board."),
+    "deal": Entry("pipeline.cli.solve:deal", _ONE, "Print a numbered deal."),
+    "replay": Entry("pipeline.cli.solve:replay", _ONE, "Replay a line move by move, or make a page of it."),
+    "variants": Entry("pipeline.cli.solve:variants", _ONE, "List the variants and describe their rules."),
+    "pool": Entry("pipeline.cli.pools:pool", _GAMES, "Build, check and sample lists of proven-winnable deals."),
+    "daily": Entry("pipeline.cli.pools:daily", _GAMES, "Print the daily deal of a date."),
+    "bench": Entry("pipeline.cli.solve:bench", _SOLVER, "Compute the bench signature and measure the speed."),
+    "tune": Entry("pipeline.cli.tune:tune", _SOLVER, "Search for better evaluation weights."),
+}
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, raised where it struck: whatever drains on Ctrl-C drains on it too."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called and listed from the table when they are not."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the table's order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command's module; None for a name that is not in the table."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module, _, attribute = entry.target.partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command), f"{entry.target} is no command"
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Fail on an unknown command with the nearest ones that exist."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"No such command '{args[0]}'.{did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands under their headings without importing one."""
+        for section in dict.fromkeys(entry.section for entry in COMMANDS.values()):
+            rows = [(name, entry.help) for name, entry in COMMANDS.items() if entry.section == section]
+            with formatter.section(section):
+                formatter.write_dl(rows)
+
+
+def did_you_mean(word: str, known: Sequence[str] | dict[str, Entry]) -> str:
+    """Return ` Did you mean 'x'?` for the nearest known words, or nothing."""
+    near = difflib.get_close_matches(word, list(known), n=3, cutoff=0.5)
+    return f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    from pipeline.version import SIGNATURE, __version__
+
+    click.echo(f"winnable {__version__} (bench signature {SIGNATURE})")
+    ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Every command has its own --help. Exit codes: 0 done, 1 unexpected, 2 wrong usage, 3 bad data or "
+    "configuration, 4 solver fault, 5 some deals failed, 130 interrupted, 143 terminated (both can be resumed).",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version and the bench signature of the solver.",
+)
+def cli() -> None:
+    r"""Prove which numbered deals of the Spider family can be won.
+
+    \b
+    Example:
+      winnable run --variant spider-4 --seeds 1:200
+      winnable report
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit.
+
+    Parameters
+    ----------
+    arguments
+        The words after the program's name; those of the process by default.
+    """
+    _prepare_process()
+    code = run_command(arguments)
+    code = _flush_streams() or code
+    sys.exit(code)
+
+
+def run_command(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; only an unforeseen error leaves a traceback."""
+    if "_WINNABLE_COMPLETE" in os.environ:
+        cli.main(prog_name="winnable")  # Click writes the shell's completion and exits
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        # Not cli.main(): it would end a closed pipe with exit 1 and hide which signal stopped the command.
+        with cli.make_context("winnable", words) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except WinnableError as error:
+        return _complain(str(error), error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except Terminated:
+        return _complain("terminated; the same command goes on from here", TERMINATED)
+    except (KeyboardInterrupt, click.Abort):
+        return _complain("interrupted; the same command goes on from here", INTERRUPTED)
+    except BrokenPipeError:
+        return _silence_stdout()
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{place}{error.strerror or error}", 1)
+    except MemoryError:
+        return _complain("out of memory; a smaller --nodes or fewer --workers needs less", 1)
+    except Exception:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _prepare_process() -> None:
+    """Choose how processes start and turn SIGTERM into an exception; both belong to the program, not the library."""
+    import multiprocessing
+
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_start_method("forkserver", force=True)
+    signal.signal(signal.SIGTERM, _terminate)
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise Terminated
+
+
+def _complain(text: str, code: int) -> int:
+    with contextlib.suppress(OSError):  # stderr may be gone as well
+        click.echo(f"Error: {' '.join(text.splitlines())}", err=True)
+    return code
+
+
+def _silence_stdout() -> int:
+    """Point stdout at nothing: its reader has gone, and Python would complain once more while it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _flush_streams() -> int:
+    """Write out what is buffered, so that a reader who left or a full disk is met here and not in the shutdown."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _silence_stdout()
+    except OSError as error:
+        _silence_stdout()
+        return _complain(f"cannot write the output: {error.strerror}", 1)
+    return 0
