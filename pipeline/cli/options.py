@@ -9,11 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]
+else:  # generic only since Click 8.2
+    _ParamType = click.ParamType
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Command], Command]
@@ -88,7 +93,7 @@ def parse_count(text: str) -> int:
     return number
 
 
-class _Parsed(click.ParamType):
+class _Parsed(_ParamType):
     """A parameter read by one of the functions above."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
@@ -105,7 +110,7 @@ class _Parsed(click.ParamType):
             self.fail(str(error), param, ctx)
 
 
-class _VariantId(click.ParamType):
+class _VariantId(_ParamType):
     """The id of a variant that exists; the list is read only when one is given."""
 
     name = "variant"

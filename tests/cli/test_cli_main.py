@@ -1,0 +1,309 @@
+"""The command line as a whole: help without imports, exit codes, signals, closed pipes."""
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+
+from pipeline.cli import main as entry
+from pipeline.cli import options
+from pipeline.errors import (
+    BoardError,
+    ConfigError,
+    LineError,
+    PartialFailure,
+    SolverFault,
+    StoreError,
+    UsageError,
+    VariantError,
+    WinnableError,
+)
+
+HEAVY = ("numba", "llvmlite", "numpy", "pandas", "pyarrow", "matplotlib", "jinja2", "scipy", "tqdm", "distributed")
+
+
+def winnable(*words, **kwargs):
+    return subprocess.run(
+        [sys.executable, "-m", "pipeline", *words], capture_output=True, text=True, timeout=60, check=False, **kwargs
+    )
+
+
+def run_with(monkeypatch, capsys, action):
+    """Run a command `boom` made of `action`; return its exit code and what it wrote to stderr."""
+    command = click.Command("boom", callback=action)
+    module = type(sys)("boom_commands")
+    module.boom = command
+    monkeypatch.setitem(sys.modules, "boom_commands", module)
+    monkeypatch.setitem(entry.COMMANDS, "boom", entry.Entry("boom_commands:boom", "Test", "Fail."))
+    code = entry.run_command(["boom"])
+    return code, capsys.readouterr().err
+
+
+def test_help_imports_nothing_heavy_and_is_fast():
+    program = (
+        "import sys, time; start = time.perf_counter()\n"
+        "from pipeline.cli.main import run_command\n"
+        "assert run_command(['--help']) == 0\n"
+        f"heavy = [name for name in {HEAVY!r} if name in sys.modules]\n"
+        "assert not heavy, heavy\n"
+        "print('SECONDS', time.perf_counter() - start)\n"
+    )
+    best = min(
+        float(
+            subprocess.run(
+                [sys.executable, "-c", program], capture_output=True, text=True, check=True
+            ).stdout.rpartition("SECONDS")[2]
+        )
+        for _ in range(3)
+    )
+    assert best < 0.3
+
+
+def test_the_whole_help_process_is_fast():
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        assert winnable("--help").returncode == 0
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.3
+
+
+def test_help_lists_every_command_under_a_heading():
+    text = winnable("-h").stdout
+    for name, command in entry.COMMANDS.items():
+        assert f"{command.section}:" in text
+        assert any(line.split()[:1] == [name] and command.help in line for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", entry.COMMANDS)
+def test_the_table_says_what_the_command_says(name):
+    module, _, attribute = entry.COMMANDS[name].target.partition(":")
+    command = getattr(importlib.import_module(module), attribute)
+    assert (
+        command.get_short_help_str(limit=200) == entry.COMMANDS[name].help.rstrip(".")
+        or command.get_short_help_str(limit=200) == entry.COMMANDS[name].help
+    )
+
+
+def leaf_commands():
+    for name in entry.COMMANDS:
+        command = entry.cli.get_command(click.Context(entry.cli), name)
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {sub}", child) for sub, child in command.commands.items())
+        yield name, command
+
+
+def test_every_command_has_both_help_flags_an_example_and_help_for_each_option(capsys):
+    for name, command in leaf_commands():
+        for flag in ("-h", "--help"):
+            assert entry.run_command([*name.split(), flag]) == 0
+            text = capsys.readouterr().out
+            assert text.startswith(f"Usage: winnable {name}")
+        assert "winnable " + name in text.split("Options:")[0].split("\n", 1)[1], f"{name} shows no example"
+        for param in command.params:
+            if isinstance(param, click.Option):
+                assert param.help, f"{name} {param.opts[0]} has no help"
+
+
+def test_version_names_the_bench_signature():
+    from pipeline.version import SIGNATURE, __version__
+
+    done = winnable("--version")
+    assert done.returncode == 0
+    assert __version__ in done.stdout
+    assert str(SIGNATURE) in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("rnu",), "Did you mean 'run'?"),
+        (("--frobnicate",), "No such option"),
+        (("report", "--variant", "spider-5"), "Did you mean 'spider-"),
+        (("report", "--variant", "solitaire"), "spider-4"),
+        (("report", "--format", "xml"), "'xml' is not one of"),
+    ],
+)
+def test_wrong_usage_is_two_with_one_clear_line(words, expected):
+    done = winnable(*words)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (WinnableError, 1),
+        (UsageError, 2),
+        (BoardError, 3),
+        (ConfigError, 3),
+        (LineError, 3),
+        (StoreError, 3),
+        (VariantError, 3),
+        (SolverFault, 4),
+        (PartialFailure, 5),
+    ],
+)
+def test_each_error_has_its_exit_code_and_one_line(monkeypatch, capsys, error, code):
+    def action():
+        raise error("file.toml: key 'nodes'\nmust be positive")
+
+    assert run_with(monkeypatch, capsys, action) == (code, "Error: file.toml: key 'nodes' must be positive\n")
+
+
+def test_system_errors_are_one_line(monkeypatch, capsys):
+    def full_disk():
+        raise OSError(28, "No space left on device", "data/outcomes/part")
+
+    assert run_with(monkeypatch, capsys, full_disk) == (1, "Error: data/outcomes/part: No space left on device\n")
+
+    def no_memory():
+        raise MemoryError
+
+    code, text = run_with(monkeypatch, capsys, no_memory)
+    assert code == 1
+    assert "memory" in text
+    assert "Traceback" not in text
+
+
+def test_an_unforeseen_error_keeps_its_traceback(monkeypatch, capsys):
+    def bug():
+        raise ZeroDivisionError("a bug")
+
+    code, text = run_with(monkeypatch, capsys, bug)
+    assert code == 1
+    assert "Traceback" in text
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, 130), (click.Abort, 130), (entry.Terminated, 143)])
+def test_interrupts(monkeypatch, capsys, error, code):
+    def action():
+        raise error
+
+    got, text = run_with(monkeypatch, capsys, action)
+    assert got == code
+    assert "Traceback" not in text
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_signals_end_a_running_command_with_their_code(number, code):
+    program = (
+        "import sys, time, types, click\n"
+        "from pipeline.cli import main as entry\n"
+        "module = types.ModuleType('naps')\n"
+        "module.nap = click.Command('nap', callback=lambda: (print('ready', flush=True), time.sleep(60)))\n"
+        "sys.modules['naps'] = module\n"
+        "entry.COMMANDS['nap'] = entry.Entry('naps:nap', 'Test', 'Sleep.')\n"
+        "entry.main(['nap'])\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        _, stderr = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert "Traceback" not in stderr
+    assert stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
+@pytest.mark.parametrize("size", [10, 1_000_000])
+def test_a_closed_pipe_is_quiet(size):
+    program = (
+        "import sys, types, click\n"
+        "from pipeline.cli import main as entry\n"
+        "module = types.ModuleType('talks')\n"
+        f"module.talk = click.Command('talk', callback=lambda: click.echo('x\\n' * {size}))\n"
+        "sys.modules['talks'] = module\n"
+        "entry.COMMANDS['talk'] = entry.Entry('talks:talk', 'Test', 'Talk.')\n"
+        "sys.stdin.readline()\n"
+        "entry.main(['talk'])\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        process.stdout.close()
+        process.stdin.write("go\n")
+        process.stdin.close()
+        stderr = process.stderr.read()
+    assert stderr == ""
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_stdout_is_told():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "pipeline", "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1:3", range(1, 4)),
+        ("7", range(7, 8)),
+        (" 1 : 1_000 ", range(1, 1001)),
+        ("0:9223372036854775807", range(2**63)),
+    ],
+)
+def test_seeds_are_read(text, expected):
+    assert options.parse_seeds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "a", "1:", ":5", "5:1", "-1:4", "1:2:3", "1.5", "9223372036854775808", "١:٢"])
+def test_wrong_seeds_are_refused_with_the_value_in_the_message(text):
+    with pytest.raises(UsageError, match="seeds"):
+        options.parse_seeds(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90),
+        ("90s", 90),
+        ("10m", 600),
+        ("2h", 7200),
+        ("1h30m", 5400),
+        ("1d", 86400),
+        ("0.5h", 1800),
+    ],
+)
+def test_durations_are_read(text, seconds):
+    assert options.parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0", "-5", "5x", "m", "1h 30m", "5 m", "1:30"])
+def test_wrong_durations_are_refused(text):
+    with pytest.raises(UsageError, match="duration"):
+        options.parse_duration(text)
+
+
+def test_shards_and_counts():
+    assert options.parse_shard("3/16") == (3, 16)
+    for text in ("0/4", "5/4", "1", "1/0", "a/b"):
+        with pytest.raises(UsageError, match="shard"):
+            options.parse_shard(text)
+    assert options.parse_count("167k") == 167_000
+    assert options.parse_count("10M") == 10_000_000
+    assert options.parse_count("1_000") == 1000
+    for text in ("0", "-1", "1.5", "", "k", "1g"):
+        with pytest.raises(UsageError, match="positive whole number"):
+            options.parse_count(text)
