@@ -1,0 +1,1 @@
+"""What the outcomes say: statistics, reports, figures, comparisons."""

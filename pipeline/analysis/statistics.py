@@ -1,0 +1,316 @@
+"""The statistics of win rates: numbers and arrays in, small frozen values out; knows nothing of files or variants.
+
+Representation, once for the whole page. A sample is n deals, each of them won (proved), lost (proved) or unsettled.
+The proved-win rate won/n is a *lower* bound of the share of winnable deals in the sample and (won + unsettled)/n an
+*upper* bound: nothing is known of the unsettled ones, and they are not a random part of the sample, so no estimate in
+between is made. `positions` are int64 arrays with one count a deal. Intervals are two-sided, 95% unless said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Counts = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+CONFIDENCE = 0.95
+
+
+class Interval(NamedTuple):
+    """A closed interval of a rate, a difference or a ratio."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class WinRate:
+    """Counts of a sample with everything that must be shown beside its proved-win rate."""
+
+    deals: int
+    won: int
+    lost: int
+    unsettled: int
+    proved: float
+    upper_bound: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """Summary of a count that has one value a deal."""
+
+    mean: float
+    median: float
+    p90: float
+    p99: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRatio:
+    """How many times the positions of A the solver B needs on the same deals.
+
+    `geometric` is the geometric mean of the ratios B/A, which weighs every deal alike; `total` is the ratio of the
+    sums, which the few hardest deals dominate. `interval` belongs to `geometric`.
+    """
+
+    deals: int
+    geometric: float
+    interval: Interval
+    total: float
+
+
+def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
+    r"""Compute the Wilson score interval of a proportion.
+
+    .. math:: \frac{p + z^2/2n \pm z\sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}
+
+    Parameters
+    ----------
+    successes, trials
+        Counts; no trials give the whole of [0, 1].
+    confidence
+        Two-sided level between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If not 0 <= successes <= trials.
+
+    Notes
+    -----
+    E. B. Wilson, *Probable inference, the law of succession, and statistical inference*, JASA 22 (1927) 209-212.
+    Valid for every n and for rates of 0 and 1 (where the normal interval has no width); its coverage swings a little
+    around the level and sinks below it for rates very near 0 or 1 (Brown, Cai and DasGupta, Statistical Science 16
+    (2001) 101-133). No continuity correction.
+    """
+    if not 0 <= successes <= trials:
+        raise ValueError(f"{successes} successes of {trials} trials")
+    if trials == 0:
+        return Interval(0.0, 1.0)
+    z = _z(confidence)
+    rate = successes / trials
+    centre = rate + z * z / (2 * trials)
+    half = z * float(np.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)))
+    scale = 1 + z * z / trials
+    # Rounding must not cut off the ends, which are exact.
+    low = 0.0 if successes == 0 else max(0.0, (centre - half) / scale)
+    high = 1.0 if successes == trials else min(1.0, (centre + half) / scale)
+    return Interval(low, high)
+
+
+def win_rate(deals: int, won: int, lost: int, confidence: float = CONFIDENCE) -> WinRate:
+    """Compute the bounds of the win rate of `deals` deals and the interval that covers them.
+
+    The interval's lower end is Wilson's with the unsettled deals as not won, its upper end Wilson's with all of them
+    as won. Whatever they are, it covers the share of winnable deals among all deals of that kind at least as often as
+    `wilson` does; its width does not go to nothing with n while deals stay unsettled.
+
+    Raises
+    ------
+    ValueError
+        If the counts are negative or exceed `deals`.
+    """
+    unsettled = deals - won - lost
+    if min(deals, won, lost, unsettled) < 0:
+        raise ValueError(f"{won} won and {lost} lost of {deals} deals")
+    interval = Interval(wilson(won, deals, confidence).low, wilson(won + unsettled, deals, confidence).high)
+    proved, upper = (won / deals, (won + unsettled) / deals) if deals else (0.0, 1.0)
+    return WinRate(deals, won, lost, unsettled, proved, upper, interval)
+
+
+def difference(won_a: int, deals_a: int, won_b: int, deals_b: int, confidence: float = CONFIDENCE) -> Interval:
+    """Compute the interval of rate B minus rate A for two *independent* samples.
+
+    Notes
+    -----
+    R. G. Newcombe, *Interval estimation for the difference between independent proportions*, Statistics in Medicine
+    17 (1998) 873-890, method 10: Wilson's intervals combined. Valid for every n and for rates of 0 and 1. Not for
+    paired samples: see `mcnemar`.
+    """
+    if not deals_a or not deals_b:
+        return Interval(-1.0, 1.0)
+    a, b = won_a / deals_a, won_b / deals_b
+    ends_a, ends_b = wilson(won_a, deals_a, confidence), wilson(won_b, deals_b, confidence)
+    delta = b - a
+    low = delta - float(np.hypot(b - ends_b.low, ends_a.high - a))
+    high = delta + float(np.hypot(ends_b.high - b, a - ends_a.low))
+    return Interval(max(-1.0, low), min(1.0, high))
+
+
+def mcnemar(only_a: int, only_b: int) -> float:
+    """Compute the exact two-sided p-value of McNemar's test.
+
+    Parameters
+    ----------
+    only_a, only_b
+        The discordant deals: settled by A and not by B, and the other way round. Deals with the same verdict in both
+        do not matter.
+
+    Returns
+    -------
+    float
+        min(1, 2 P(X <= min(only_a, only_b))), X binomial(only_a + only_b, 1/2): the chance of at least so uneven a
+        split if both were equally strong. 1 if nothing is discordant. Fewer than six discordant deals can never give
+        less than 0.05.
+
+    Notes
+    -----
+    Q. McNemar, Psychometrika 12 (1947) 153-157, with the binomial in the place of its normal approximation. Valid
+    for every n; conservative, as an exact test of counts is.
+    """
+    if min(only_a, only_b) < 0:
+        raise ValueError(f"discordant counts {only_a} and {only_b}")
+    n, k = only_a + only_b, min(only_a, only_b)
+    if n == 0:
+        return 1.0
+    steps = np.arange(1, k + 1, dtype=np.float64)
+    logs = np.concatenate(([0.0], np.cumsum(np.log((n + 1 - steps) / steps)))) - n * np.log(2.0)
+    return min(1.0, 2.0 * float(np.sum(np.exp(logs))))
+
+
+def paired_ratio(a: Counts, b: Counts, confidence: float = CONFIDENCE) -> PairedRatio:
+    """Compute the ratio of the positions B needs to those A needs, on the same deals.
+
+    Parameters
+    ----------
+    a, b
+        Positive counts, shape (n,), deal by deal. Give only deals that both settled: a deal stopped at its limit
+        has no count of its own.
+    confidence
+        Level of the interval of the geometric mean, Student's t over the log ratios: exact if these are normal,
+        and good from some 30 deals on when they are not. With one deal the interval is everything.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, nothing is given, or a count is not positive.
+    """
+    if a.shape != b.shape or a.ndim != 1 or not a.size:
+        raise ValueError(f"paired counts of shapes {a.shape} and {b.shape}")
+    if min(a.min(), b.min()) <= 0:
+        raise ValueError("paired counts must be positive")
+    logs = np.log(b.astype(np.float64)) - np.log(a.astype(np.float64))
+    mean, n = float(logs.mean()), int(logs.size)
+    if n == 1:
+        return PairedRatio(1, float(np.exp(mean)), Interval(0.0, float("inf")), float(b.sum() / a.sum()))
+    half = t_quantile(0.5 + confidence / 2, n - 1) * float(logs.std(ddof=1)) / float(np.sqrt(n))
+    interval = Interval(float(np.exp(mean - half)), float(np.exp(mean + half)))
+    return PairedRatio(n, float(np.exp(mean)), interval, float(b.sum() / a.sum()))
+
+
+def quantiles(values: Counts) -> Quantiles | None:
+    """Summarise counts: the mean, and quantiles with linear interpolation (Hyndman and Fan's type 7).
+
+    Returns None for no values.
+    """
+    if not values.size:
+        return None
+    median, p90, p99 = (float(q) for q in np.quantile(values, (0.5, 0.9, 0.99)))
+    return Quantiles(float(values.mean(dtype=np.float64)), median, p90, p99)
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The share of deals won within n positions, for a rising grid of n; all arrays of shape (k,).
+
+    `share` counts the wins seen; `low` and `high` are a pointwise band like the interval of `win_rate`, and `open`
+    the share of deals whose search stopped before n positions, so that they might have been won by then.
+    """
+
+    positions: Counts
+    share: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    open: NDArray[np.float64]
+
+
+def won_within(won: Flags, positions: Counts, at: Counts) -> Counts:
+    """Count the deals won with at most so many positions; shape of `at`."""
+    return np.searchsorted(np.sort(positions[won]), at, side="right").astype(np.int64)
+
+
+def won_within_curve(
+    won: Flags, unsettled: Flags, positions: Counts, at: Counts, *, missing: int = 0, confidence: float = CONFIDENCE
+) -> Curve:
+    """Compute the curve "won within n positions" with its band.
+
+    Parameters
+    ----------
+    won, unsettled
+        One flag a deal, shape (n,).
+    positions
+        Positions spent, shape (n,); for an unsettled deal its limit.
+    at
+        The grid, shape (k,).
+    missing
+        Deals of the sample that were never searched: unsettled from the first position on.
+    """
+    deals = int(won.size) + missing
+    wins = won_within(won, positions, at)
+    stopped = np.searchsorted(np.sort(positions[unsettled]), at, side="left") + missing
+    low = np.array([wilson(int(w), deals, confidence).low for w in wins])
+    high = np.array([wilson(int(w + s), deals, confidence).high for w, s in zip(wins, stopped, strict=True)])
+    scale = max(1, deals)
+    return Curve(at, wins / scale, low, high, stopped / scale)
+
+
+def t_quantile(probability: float, freedom: int) -> float:
+    """Compute a quantile of Student's t distribution with a whole number of degrees of freedom.
+
+    Bisection of the finite series of its distribution function (Abramowitz and Stegun, 26.7.3 and 26.7.4), exact to
+    rounding; beyond 10,000 degrees the first term of its expansion about the normal quantile (26.7.5), to about 1e-8.
+
+    Raises
+    ------
+    ValueError
+        If not 1/2 <= probability < 1 and freedom >= 1.
+    """
+    if not 0.5 <= probability < 1 or freedom < 1:
+        raise ValueError(f"t quantile of {probability} with {freedom} degrees of freedom")
+    if freedom > 10_000:
+        z = NormalDist().inv_cdf(probability)
+        return z + (z**3 + z) / (4 * freedom)
+    # The angle theta = arctan(t / sqrt(freedom)) has the finite range [0, pi/2).
+    low, high = 0.0, np.pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _t_within(middle, freedom) < 2 * probability - 1:
+            low = middle
+        else:
+            high = middle
+    return float(np.sqrt(freedom) * np.tan(low))
+
+
+def _t_within(theta: float, freedom: int) -> float:
+    """P(|T| <= sqrt(freedom) tan(theta)) by the series in powers of cos(theta)."""
+    odd = freedom % 2
+    squares = float(np.cos(theta) ** 2)
+    k = np.arange(1, (freedom - odd) // 2, dtype=np.float64)
+    ratios = squares * (2 * k / (2 * k + 1) if odd else (2 * k - 1) / (2 * k))
+    series = float(1 + np.cumprod(ratios).sum())
+    if not odd:
+        return float(np.sin(theta)) * series
+    tail = float(np.sin(theta) * np.cos(theta)) * series if freedom > 1 else 0.0
+    return 2 / np.pi * (theta + tail)
+
+
+Finding = Literal["more", "less", "alike"]
+
+
+def judge(interval: Interval, neutral: float = 0.0) -> Finding:
+    """Say on which side of `neutral` a whole interval lies, or "alike" when it holds it."""
+    if interval.low > neutral:
+        return "more"
+    return "less" if interval.high < neutral else "alike"
+
+
+def _z(confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence {confidence}")
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
