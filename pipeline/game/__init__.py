@@ -1,0 +1,1 @@
+"""What the games are: variants, deals, boards, the referee, lines."""

@@ -1,0 +1,78 @@
+"""Moves, and lines of them as compact text.
+
+A line is one text without separators. The stock deal is ``-``. Any other move is the source column's letter, the
+target column's letter (``a`` the first column, ``p`` the sixteenth) and, for more than one card, their number as one
+character: ``2`` to ``9``, then ``A`` for 10, ``B`` for 11, ``C`` for 12, ``D`` for 13. So ``ch2-ab`` moves two cards
+from column 3 to column 8, deals, and moves one card from column 1 to column 2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple, SupportsInt
+
+from pipeline.errors import LineError
+
+
+class Move(NamedTuple):
+    """Cards from one column to another; columns count from 0. The stock deal is `DEAL`."""
+
+    source: int
+    target: int
+    cards: int
+
+
+DEAL = Move(-1, -1, 0)
+ENGINE_DEAL = 0xFFFF
+
+_LETTERS = "abcdefghijklmnop"
+_COUNTS = "0123456789ABCD"
+_MOVE = re.compile(r"-|([a-p])([a-p])([2-9A-D]?)")
+
+MOVES_BY_TEXT = {
+    _LETTERS[source] + _LETTERS[target] + ("" if cards == 1 else _COUNTS[cards]): Move(source, target, cards)
+    for source in range(16)
+    for target in range(16)
+    for cards in range(1, 14)
+} | {"-": DEAL}
+_TEXT_OF = {move: text for text, move in MOVES_BY_TEXT.items()}
+
+
+def engine_move(number: SupportsInt) -> Move:
+    """Return the move of an engine's number, ``source | target << 4 | cards << 8``; 0xFFFF is the deal."""
+    code = int(number)
+    return DEAL if code == ENGINE_DEAL else Move(code & 15, code >> 4 & 15, code >> 8)
+
+
+def encode_line(moves: Iterable[tuple[int, int, int] | SupportsInt]) -> str:
+    """Return moves, or the engine's numbers for them, as the text of a line."""
+    return "".join(_TEXT_OF[Move(*move) if isinstance(move, tuple) else engine_move(move)] for move in moves)
+
+
+def split_line(line: str) -> list[str]:
+    """Return the texts of a line's moves, one each.
+
+    Raises
+    ------
+    LineError
+        Something in it is no move; names the move's number and the text.
+    """
+    texts = [match.group() for match in _MOVE.finditer(line)]
+    if "".join(texts) != line:
+        number, end = 1, 0
+        while match := _MOVE.match(line, end):
+            number, end = number + 1, match.end()
+        raise LineError(f"move {number}: {line[end : end + 3]!r} is no move (a-p, a-p and a count 2-9 A-D, or -)")
+    return texts
+
+
+def parse_line(text: str) -> list[Move]:
+    """Return the moves of a line; blanks and line ends around it do no harm.
+
+    Raises
+    ------
+    LineError
+        Something in it is no move; names the move's number and the text.
+    """
+    return [MOVES_BY_TEXT[move] for move in split_line(text.strip())]
