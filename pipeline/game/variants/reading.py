@@ -94,11 +94,9 @@ class Table:
     def whole(self, key: str, least: int, most: int | None = None, default: int | None = None) -> int:
         """Read a whole number from `least` to `most`."""
         value = self.values.get(key, default)
-        if not _is_whole(value) or value < least or (most is not None and value > most):
-            self.fail(
-                key, f"a whole number from {least} to {most}" if most is not None else f"a whole number, {least} up"
-            )
-        return int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= (most or value):
+            self.fail(key, f"a whole number from {least} " + ("up" if most is None else f"to {most}"))
+        return value
 
     def one_of(self, key: str, allowed: Collection[Any], default: Any = None) -> Any:
         """Read a value that is one of `allowed`."""
