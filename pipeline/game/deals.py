@@ -42,8 +42,8 @@ KPAT_SEEDS = range(1, 2**31)
 PYSOL_TWISTER = 32000
 
 C, D, H, S = range(4)
-_FOLD_TWO = bytes((S if card >> 4 in (C, S) else H) << 4 | card & 15 for card in range(64))
-_FOLD_ONE = bytes(S << 4 | card & 15 for card in range(64))
+_FOLD_TWO = bytes((S if card >> 4 in (C, S) else H) << 4 | card & 15 for card in range(256))
+_FOLD_ONE = bytes(S << 4 | card & 15 for card in range(256))
 
 
 def deal(variant: Variant, seed: int, numbering: str = "native") -> Board:
