@@ -6,43 +6,10 @@ It says only whether a line wins; `pipeline.game.rules` turns a no into words, a
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
-
 from pipeline.game.boards import Board
-from pipeline.game.cards import ACE, KING, SET_SIZE, is_red
+from pipeline.game.cards import ACE, KING, SET_SIZE
 from pipeline.game.moves import MOVES_BY_TEXT, split_line
-
-
-class _Sequences(NamedTuple):
-    """All sequences of one kind.
-
-    `fold` maps a card to what the kind tells apart, `all` holds them so folded, `whole` those of thirteen cards.
-    """
-
-    fold: bytes | None
-    all: frozenset[bytes]
-    whole: frozenset[bytes]
-
-
-def _class(kind: str, suit: int) -> int:
-    """Return what a kind of sequence tells apart of a suit."""
-    if kind == "suit":
-        return suit
-    return int(is_red(suit << 4)) if kind == "colour" else 0
-
-
-@lru_cache
-def _sequences(kind: str, wrap: bool) -> _Sequences:
-    fold = bytes(_class(kind, card >> 4 & 3) << 4 | card & 15 for card in range(256))
-    ranks = [*range(KING, 0, -1)] * 2
-    found = set()
-    for group in {_class(kind, suit) for suit in range(4)}:
-        for first in range(SET_SIZE):
-            for length in range(1, SET_SIZE + 1 if wrap else SET_SIZE + 1 - first):
-                found.add(bytes(group << 4 | rank for rank in ranks[first : first + length]))
-    whole = frozenset(sequence for sequence in found if len(sequence) == SET_SIZE)
-    return _Sequences(None if kind == "suit" else fold, frozenset(found), whole)
+from pipeline.game.sequences import Sequences, sequences
 
 
 def _deal(policy: str, columns: list[bytes], stock: bytes) -> int:
@@ -59,7 +26,7 @@ def _deal(policy: str, columns: list[bytes], stock: bytes) -> int:
     return len(row)
 
 
-def _remove_sets(kind: _Sequences, columns: list[bytes], down: list[int], column: int) -> int:
+def _remove_sets(kind: Sequences, columns: list[bytes], down: list[int], column: int) -> int:
     """Remove the complete sets on top of a column and turn up what they leave; returns how many."""
     removed = 0
     while len(columns[column]) - down[column] >= SET_SIZE:
@@ -83,8 +50,8 @@ def winning_moves(board: Board, line: str) -> int | None:
     """
     variant = board.variant
     wrap, needed, done = variant.wrap, variant.sets_needed, board.sets_done
-    fold, units, _ = _sequences(variant.unit, wrap)
-    sets = _sequences(variant.sets, wrap)
+    fold, units, _ = sequences(variant.unit, wrap)
+    sets = sequences(variant.sets, wrap)
     columns, down, stock = list(map(bytes, board.columns)), list(board.face_down), bytes(board.stock)
     width = len(columns)
     texts = split_line(line)
