@@ -1,0 +1,184 @@
+"""The complete search: proves deals lost, or finds a win.
+
+`Exhaust` walks depth first through every position that legal moves reach, each once: `start`, then `advance` in slices
+until the verdict. It shares nothing with the beam but the rules. Nothing is pruned but by the reductions whose proofs
+stand where they are made; keys have 128 bits, so that two positions are never taken for one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.engine.compiler import jit
+from pipeline.engine.packed import BOARD, FRAME, MAX_MOVES, list_moves, make, unmake, write_rules, write_start
+from pipeline.engine.records import Rules, Start
+
+PAUSED, LOST, WON, FULL = 0, 1, 2, 3  # what `Exhaust.advance` returns
+_GROW = 4  # an array has to grow before the search can go on
+
+u8, i8 = np.uint64, np.int64
+MAX_POSITIONS = 12_000_000  # more than so many end in FULL
+FIRST_SLOTS, MAX_SLOTS = 1 << 12, 1 << 24
+FIRST_FRAMES, FIRST_STACK = 1 << 10, 1 << 12
+
+
+@jit
+def insert(table, k0, k1):
+    """Add a key to the table; returns whether it is new."""
+    if k0 == 0:
+        k0 = u8(1)
+    mask = u8(len(table) // 2 - 1)
+    slot = k0 & mask
+    while True:
+        i = slot + slot
+        if table[i] == 0:
+            table[i] = k0
+            table[i + u8(1)] = k1
+            return True
+        if table[i] == k0 and table[i + u8(1)] == k1:
+            return False
+        slot = (slot + u8(1)) & mask
+
+
+@jit
+def rehash(old, new):
+    """Move all keys to a larger table."""
+    for i in range(0, len(old), 2):
+        if old[i] != 0:
+            insert(new, old[i], old[i + 1])
+
+
+@jit
+def search(memory, frames, stack, table, moves, keys, wins, limit):
+    """Go on with the search until it ends, `limit` positions are reached or an array is too small."""
+    m = memory[0]
+    mask = u8(len(table) // 2 - 1)
+    while True:
+        if m.pending == m.listed:  # nothing left of the last listing: take back, or enter the next position
+            frame = frames[m.depth]
+            if m.top == frame.first and m.expanded > 0:
+                if m.depth == 0:
+                    return LOST
+                m.depth -= 1
+                unmake(m, frames[m.depth])
+                continue
+            if (
+                m.depth + 3 > len(frames)
+                or m.top + MAX_MOVES > len(stack)
+                or (3 * (len(table) // 2) < 4 * (m.positions + MAX_MOVES) and len(table) // 2 < MAX_SLOTS)
+            ):
+                return _GROW
+            if m.expanded > 0:
+                m.top -= 1
+                make(m, frame, i8(stack[m.top]))
+                m.depth += 1
+                frames[m.depth].first = m.top
+            m.listed = list_moves(m, frames[m.depth], moves, keys, wins)
+            m.pending = 0
+            m.expanded += 1
+            touched = u8(0)
+            for i in range(m.listed):
+                slot = keys[i, 0] & mask
+                touched += table[slot + slot]
+            m.touched = touched
+        while m.pending < m.listed:
+            if m.positions == limit:
+                return PAUSED
+            i = m.pending
+            if m.positions == MAX_POSITIONS:
+                return FULL
+            m.pending += 1
+            if insert(table, keys[i, 0], keys[i, 1]):
+                m.positions += 1
+                if m.top == len(stack):
+                    return _GROW
+                stack[m.top] = moves[i]
+                m.top += 1
+                if wins[i]:
+                    return WON
+
+
+def _grown(array: npt.NDArray[np.generic], size: int) -> npt.NDArray[np.generic]:
+    if size <= len(array):
+        return array
+    new = np.zeros(max(size, 2 * len(array)), array.dtype)
+    new[: len(array)] = array
+    return new
+
+
+class Exhaust:
+    """The complete search of one process for one set of rules; reusable, not thread-safe.
+
+    Parameters
+    ----------
+    rules
+        Of the variant.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self._memory = np.zeros(1, BOARD)
+        self._board = self._memory[0]
+        write_rules(self._board, rules)
+        self._moves = np.zeros(MAX_MOVES, np.uint16)
+        self._keys = np.zeros((MAX_MOVES, 2), np.uint64)
+        self._wins = np.zeros(MAX_MOVES, np.bool_)
+        self._verdict = PAUSED
+
+    def start(self, start: Start) -> None:
+        """Begin a new search; the initial position counts as reached."""
+        m = self._board
+        with np.errstate(over="ignore"):
+            write_start(m, self.rules, start)
+            self._table = np.zeros(2 * FIRST_SLOTS, np.uint64)
+            insert(self._table, m.key[0], m.key[1])
+        self._frames = np.zeros(FIRST_FRAMES, FRAME)
+        self._stack = np.zeros(FIRST_STACK, np.uint16)
+        m.depth = m.pending = m.listed = m.top = m.expanded = 0
+        m.positions = 1
+        self._verdict = WON if m.sets >= m.needed else PAUSED
+
+    def advance(self, positions: int) -> int:
+        """Reach at most so many more distinct positions; returns `PAUSED`, `LOST`, `WON` or `FULL`."""
+        limit = self.positions + positions
+        while self._verdict in (PAUSED, _GROW):
+            with np.errstate(over="ignore"):
+                self._verdict = search(
+                    self._memory, self._frames, self._stack, self._table, self._moves, self._keys, self._wins, limit
+                )
+            if self._verdict != _GROW:
+                break
+            self._grow()
+        return self._verdict
+
+    def _grow(self) -> None:
+        m = self._board
+        self._frames = _grown(self._frames, int(m.depth) + 3)
+        self._stack = _grown(self._stack, int(m.top) + MAX_MOVES)
+        slots = len(self._table) // 2
+        if 3 * slots < 4 * (m.positions + MAX_MOVES) and slots < MAX_SLOTS:
+            table = np.zeros(2 * len(self._table), np.uint64)
+            with np.errstate(over="ignore"):
+                rehash(self._table, table)
+            self._table = table
+
+    @property
+    def positions(self) -> int:
+        """Distinct positions reached so far, the initial one included."""
+        return int(self._board.positions)
+
+    @property
+    def expanded(self) -> int:
+        """Positions whose moves were listed."""
+        return int(self._board.expanded)
+
+    def line(self) -> npt.NDArray[np.uint16]:
+        """Return the moves of the win that was found."""
+        m = self._board
+        if self._verdict != WON:
+            raise ValueError("there is a line only after a win")
+        moves = [int(self._frames[i].move) for i in range(m.depth)]
+        if m.expanded:
+            moves.append(int(self._stack[m.top - 1]))
+        return np.array(moves, np.uint16)
