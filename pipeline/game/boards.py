@@ -332,10 +332,8 @@ def _check_cards(board: Board) -> None:
     missing = deck - left
     for card in sorted(left):
         if left[card] > deck[card]:
-            raise BoardError(
-                f"{card_text(card)} is there {left[card]} times ({_places(board, card)}); {variant.id} has {deck[card]}; "
-                f"{_missing(missing)}"
-            )
+            times = f"{card_text(card)} is there {left[card]} times ({_places(board, card)})"
+            raise BoardError(f"{times}; {variant.id} has {deck[card]}; {_missing(missing)}")
     if missing.total() != SET_SIZE * board.sets_done:
         raise BoardError(
             f"{left.total()} cards; with {_sets(board.sets_done)} done {variant.id} has "
