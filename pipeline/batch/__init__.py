@@ -1,0 +1,1 @@
+"""Many deals: settings, worker processes, the Parquet dataset, runs, checks and repairs."""

@@ -1,0 +1,89 @@
+"""Writing so that a kill or a power cut leaves either the old file or the new one.
+
+Everything the batch room changes on disk goes through the few functions here, one durable step each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from pipeline.errors import StoreError
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some of your quota",
+    errno.EFBIG: "allow larger files (ulimit -f)",
+    errno.EROFS: "choose a writable --data",
+    errno.EACCES: "allow writing there or choose another --data",
+    errno.EPERM: "allow writing there or choose another --data",
+}
+
+
+@contextlib.contextmanager
+def explained(action: str, path: Path) -> Iterator[None]:
+    """Turn an OSError into a StoreError that says what failed, where, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0)
+        advice = f"; {remedy} and run the same command again: what is finished is kept" if remedy else ""
+        raise StoreError(f"cannot {action} {path}: {error.strerror or error}{advice}") from error
+
+
+def make_directory(path: Path) -> None:
+    """Create a directory with its parents."""
+    with explained("create", path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a new file and wait until it is on disk; nothing is left of one that failed."""
+    with explained("write", path):
+        try:
+            with path.open("wb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+            raise
+
+
+def rename(source: Path, target: Path) -> None:
+    """Move a file over another on the same file system, atomically."""
+    with explained("write", target):
+        source.replace(target)
+
+
+def remove(path: Path) -> None:
+    """Remove a file if it is there."""
+    with explained("remove", path):
+        path.unlink(missing_ok=True)
+
+
+def sync_directory(path: Path) -> None:
+    """Wait until a directory's entries are on disk."""
+    if os.name == "nt":  # directories cannot be opened there; renames are durable by themselves
+        return
+    with explained("write", path):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_json(path: Path, value: Any, staging: Path) -> None:
+    """Write a JSON file atomically by way of a directory on the same file system."""
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    staged = staging / f"{path.name}.tmp"
+    write_file(staged, lambda file: file.write(text.encode()))
+    rename(staged, path)
+    sync_directory(path.parent)

@@ -1,0 +1,246 @@
+"""What a part is: its columns, its version, the chain from older versions, and its digest.
+
+A part is a Parquet file of one partition (variant and numbering, which stand in its path only), sorted by seed. Its
+metadata hold the schema's version and a digest of its rows, so that damage is met when the part is read and not in a
+published figure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipeline.errors import StoreError
+
+VERSION = 2
+ROW_GROUP = 131_072
+VERDICTS = ("won", "lost", "unsettled")
+
+_VERSION_KEY, _DIGEST_KEY = b"winnable.schema", b"winnable.digest"
+_NAME = re.compile(r"part-(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,18})\.parquet")
+_WORD = pa.dictionary(pa.int32(), pa.string())
+
+
+def _field(name: str, kind: pa.DataType, about: str, *, null: bool = False, volatile: bool = False) -> pa.Field:
+    about_it = {"about": about} | ({"volatile": "differs from run to run"} if volatile else {})
+    return pa.field(name, kind, nullable=null, metadata=about_it)
+
+
+SCHEMA = pa.schema(
+    [
+        _field("seed", pa.int64(), "number of the deal in its numbering"),
+        _field("verdict", _WORD, "won (line proves it), lost (proved) or unsettled (at node_limit)"),
+        _field("positions", pa.int64(), "distinct positions reached; at most node_limit"),
+        _field("expanded", pa.int64(), "positions whose moves were listed"),
+        _field("node_limit", pa.int64(), "limit on positions"),
+        _field(
+            "line",
+            pa.string(),
+            "moves of the win: source column a-p, target column a-p, number of cards 2-9 A-D if more than one; "
+            "- is a stock deal",
+            null=True,
+        ),
+        _field("moves", pa.int16(), "moves of the line, stock deals included", null=True),
+        _field("deals", pa.int16(), "stock deals of the line", null=True),
+        _field("score", pa.int16(), "500 - moves + 100 a set", null=True),
+        _field("solver", _WORD, "version and bench signature"),
+        _field("rules_hash", _WORD, "of the variant's rules"),
+        _field("seconds", pa.float32(), "processor time of the search", volatile=True),
+        _field("run_id", _WORD, "the run that settled it, see runs/", volatile=True),
+    ],
+    metadata={_VERSION_KEY: str(VERSION)},
+)
+COLUMNS: tuple[str, ...] = tuple(SCHEMA.names)
+VOLATILE = ("seconds", "run_id")
+
+
+class Footer(NamedTuple):
+    """What a part says of itself without its rows being read."""
+
+    rows: int
+    first: int
+    last: int
+    rules_hash: str
+    version: int
+
+
+def part_name(first: int, last: int) -> str:
+    """Return the file name of a part with these seeds at its ends."""
+    return f"part-{first}-{last}.parquet"
+
+
+def parse_part_name(name: str) -> tuple[int, int] | None:
+    """Return the first and last seed of a part's file name; None if it is no such name."""
+    match = _NAME.fullmatch(name)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def write_table(table: pa.Table, file: IO[bytes]) -> None:
+    """Write rows, sorted by seed, as a part."""
+    table = table.replace_schema_metadata({_VERSION_KEY: str(VERSION), _DIGEST_KEY: digest(table)})
+    words = [field.name for field in SCHEMA if pa.types.is_dictionary(field.type)]
+    pq.write_table(table, file, compression="zstd", row_group_size=ROW_GROUP, use_dictionary=words)
+
+
+def read_footer(path: Path) -> Footer:
+    """Read a part's footer and hold it against the part's name.
+
+    Raises
+    ------
+    FileNotFoundError
+        The part has gone (another command replaced it).
+    StoreError
+        It is no readable part of ours, or of a newer version, or its seeds are not those its name says.
+    """
+    try:
+        metadata = pq.read_metadata(path)
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(f"{path}: no readable Parquet file: {_first_line(error)}") from error
+    version = _version_of(metadata.metadata, path)
+    if metadata.num_rows == 0:
+        raise StoreError(f"{path}: holds no row")
+    seeds = _bounds(metadata, "seed", path)
+    hashes = _bounds(metadata, "rules_hash", path)
+    name = parse_part_name(path.name)
+    if name is not None and name != seeds:
+        raise StoreError(f"{path}: its name says seeds {name[0]} to {name[1]}, it holds {seeds[0]} to {seeds[1]}")
+    if hashes[0] != hashes[1]:
+        raise StoreError(f"{path}: rows of different rules: rules_hash {hashes[0]} and {hashes[1]}")
+    return Footer(metadata.num_rows, int(seeds[0]), int(seeds[1]), str(hashes[0]), version)
+
+
+def read_rows(path: Path) -> pa.Table:
+    """Read a part in the current schema, its digest checked.
+
+    Raises
+    ------
+    FileNotFoundError
+        The part has gone (another command replaced it).
+    StoreError
+        It cannot be read, its rows are not those that were written, or they break the rules of a part.
+    """
+    try:
+        with path.open("rb") as file:
+            table = pq.read_table(file)
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(f"{path}: no readable Parquet file: {_first_line(error)}") from error
+    metadata = table.schema.metadata
+    version = _version_of(metadata, path)
+    if metadata.get(_DIGEST_KEY) != digest(table):
+        raise StoreError(f"{path}: its rows are not those that were written (digest differs)")
+    try:
+        for step in range(version, VERSION):
+            table = MIGRATIONS[step](table)
+        table = table.cast(SCHEMA)
+    except (KeyError, ValueError, pa.ArrowException) as error:
+        raise StoreError(f"{path}: columns are not those of schema {version}: {_first_line(error)}") from error
+    problem = rows_problem(table)
+    if problem:
+        raise StoreError(f"{path}: {problem}")
+    return table
+
+
+def digest(table: pa.Table) -> bytes:
+    """Return 16 hexadecimal digits of SHA-256 over names and values, whatever the encoding and the chunks."""
+    total = hashlib.sha256()
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        total.update(f"{name}:{len(column)};".encode())
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        values = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+        if values.null_count:
+            total.update(np.packbits(values.is_null().to_numpy(zero_copy_only=False)).data)
+        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+            total.update(pc.fill_null(pc.binary_length(values), 0).to_numpy(zero_copy_only=False).astype("<i8").data)
+            total.update(_text_of(values))
+        elif pa.types.is_primitive(values.type):
+            total.update(np.ascontiguousarray(pc.fill_null(values, 0).to_numpy(zero_copy_only=False)).data)
+        else:
+            total.update(str(values.type).encode())
+    return total.hexdigest()[:16].encode()
+
+
+def rows_problem(table: pa.Table) -> str | None:
+    """Return the first thing in rows that no command could have written, with its seed; None if all is well."""
+    seeds = table["seed"].to_numpy()
+    order = np.flatnonzero(seeds[1:] <= seeds[:-1])
+    if len(order):
+        seed = seeds[order[0] + 1]
+        return f"seed {seed} stands twice" if seed == seeds[order[0]] else f"seed {seed} is out of order"
+    verdict = table["verdict"].cast(pa.string())
+    won, has_line = pc.equal(verdict, "won"), pc.is_valid(table["line"])
+    complete = pc.and_(pc.and_(pc.is_valid(table["moves"]), pc.is_valid(table["deals"])), pc.is_valid(table["score"]))
+    within = pc.and_(pc.greater_equal(table["positions"], 0), pc.less_equal(table["positions"], table["node_limit"]))
+    unsettled = pc.equal(verdict, "unsettled")
+    rules = (
+        (pc.is_in(verdict, pa.array(VERDICTS)), "the verdict is none of won, lost, unsettled"),
+        (pc.and_(pc.equal(won, has_line), pc.equal(won, complete)), "a line, moves, deals and score are for won only"),
+        (within, "positions are not between 0 and node_limit"),
+        (pc.or_(pc.invert(unsettled), pc.equal(table["positions"], table["node_limit"])), "unsettled below its limit"),
+        (pc.greater_equal(table["seed"], 0), "a negative seed"),
+    )
+    for holds, text in rules:
+        broken = np.flatnonzero(~holds.to_numpy(zero_copy_only=False))
+        if len(broken):
+            return f"row of seed {seeds[broken[0]]}: {text}"
+    return None
+
+
+def _deals_from_lines(table: pa.Table) -> pa.Table:
+    """Version 1 had no `deals`: count them in the lines."""
+    deals = pc.count_substring(table["line"], "-").cast(pa.int16())
+    place = table.schema.get_field_index("moves") + 1
+    return table.add_column(place, "deals", deals)
+
+
+MIGRATIONS: dict[int, Callable[[pa.Table], pa.Table]] = {1: _deals_from_lines}
+
+
+def _version_of(metadata: dict[bytes, bytes] | None, path: Path) -> int:
+    text = (metadata or {}).get(_VERSION_KEY)
+    if text is None:
+        raise StoreError(f"{path}: not written by winnable (no schema version in it)")
+    version = int(text) if re.fullmatch(rb"[0-9]{1,9}", text) else 0
+    if version > VERSION:
+        raise StoreError(f"{path}: schema {version} is newer than this program's {VERSION}; update winnable")
+    if version != VERSION and version not in MIGRATIONS:
+        raise StoreError(f"{path}: schema {text[:20].decode(errors='replace')!r} is unknown")
+    return version
+
+
+def _bounds(metadata: Any, column: str, path: Path) -> tuple[Any, Any]:
+    place = next((i for i in range(metadata.num_columns) if metadata.schema.column(i).path == column), None)
+    if place is None:
+        raise StoreError(f"{path}: has no column {column!r}")
+    chunks = [metadata.row_group(i).column(place).statistics for i in range(metadata.num_row_groups)]
+    if any(chunk is None or not chunk.has_min_max for chunk in chunks):
+        raise StoreError(f"{path}: not written by winnable (no statistics of {column!r})")
+    return min(chunk.min for chunk in chunks), max(chunk.max for chunk in chunks)
+
+
+def _text_of(values: pa.Array) -> memoryview | bytes:
+    """Return the bytes of a string array in order; null entries hold none."""
+    if len(values) == 0:
+        return b""
+    wide = pa.types.is_large_string(values.type)
+    _, offsets, data = values.buffers()
+    if data is None:
+        return b""
+    ends = np.frombuffer(offsets, np.int64 if wide else np.int32)[values.offset : values.offset + len(values) + 1]
+    return memoryview(data)[ends[0] : ends[-1]]
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

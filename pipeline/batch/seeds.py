@@ -1,0 +1,179 @@
+"""Sets of seeds as sorted, disjoint ranges: a thousand million of them take no memory."""
+
+from __future__ import annotations
+
+import re
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+LAST_SEED = 2**63 - 1
+_LINES_AT_MOST = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Seeds in ascending order.
+
+    Attributes
+    ----------
+    ranges
+        Non-empty ranges of step 1, ascending, neither overlapping nor adjoining.
+    """
+
+    ranges: tuple[range, ...]
+
+    @classmethod
+    def of(cls, ranges: Iterable[range]) -> Seeds:
+        """Join ranges given in any order, overlapping or not."""
+        joined: list[range] = []
+        for piece in sorted((r for r in ranges if len_of(r)), key=lambda r: r.start):
+            if joined and piece.start <= joined[-1].stop:
+                joined[-1] = range(joined[-1].start, max(joined[-1].stop, piece.stop))
+            else:
+                joined.append(range(piece.start, piece.stop))
+        return cls(tuple(joined))
+
+    @classmethod
+    def of_numbers(cls, numbers: Iterable[int]) -> Seeds:
+        """Gather single seeds, in any order and repeated or not."""
+        return cls.of(range(n, n + 1) for n in numbers)
+
+    @property
+    def count(self) -> int:
+        """How many seeds there are."""
+        return sum(map(len_of, self.ranges))
+
+    @property
+    def first(self) -> int:
+        """The smallest seed."""
+        return self.ranges[0].start
+
+    @property
+    def last(self) -> int:
+        """The largest seed."""
+        return self.ranges[-1].stop - 1
+
+    def __bool__(self) -> bool:
+        return bool(self.ranges)
+
+    def __iter__(self) -> Iterator[int]:
+        for piece in self.ranges:
+            yield from piece
+
+    def __contains__(self, seed: object) -> bool:
+        if not isinstance(seed, int):
+            return False
+        place = bisect_right(self.ranges, seed, key=lambda r: r.start) - 1
+        return place >= 0 and seed < self.ranges[place].stop
+
+    def __str__(self) -> str:
+        texts = [str(r.start) if len_of(r) == 1 else f"{r.start}:{r.stop - 1}" for r in self.ranges]
+        return ", ".join(texts if len(texts) <= 6 else [*texts[:3], f"... {len(texts) - 4} more ...", texts[-1]])
+
+    def slice(self, start: int, stop: int) -> Seeds:
+        """Return the seeds at positions `start` to `stop - 1` of the ascending order."""
+        pieces = []
+        for piece in self.ranges:
+            size = len_of(piece)
+            low, high = max(0, start), min(size, stop)
+            if low < high:
+                pieces.append(range(piece.start + low, piece.start + high))
+            start, stop = start - size, stop - size
+            if stop <= 0:
+                break
+        return Seeds(tuple(pieces))
+
+    def shard(self, number: int, shards: int) -> Seeds:
+        """Return the `number`-th (from 1) of `shards` contiguous parts whose sizes differ by at most one."""
+        count = self.count
+        return self.slice(count * (number - 1) // shards, count * number // shards)
+
+    def without(self, done: npt.NDArray[np.int64]) -> Seeds:
+        """Return the seeds that are not in `done`, a strictly ascending int64 array."""
+        pieces = []
+        for piece in self.ranges:
+            low, high = done.searchsorted(piece.start), done.searchsorted(piece.stop - 1, side="right")
+            inside = done[low:high]
+            if len(inside) == 0:
+                pieces.append(piece)
+                continue
+            # A gap opens after every number whose follower is not the next one.
+            breaks = (inside[1:] - inside[:-1] > 1).nonzero()[0]
+            starts = [piece.start, *(int(n) + 1 for n in inside[breaks]), int(inside[-1]) + 1]
+            stops = [int(inside[0]), *(int(n) for n in inside[breaks + 1]), piece.stop]
+            pieces.extend(range(a, b) for a, b in zip(starts, stops, strict=True) if a < b)
+        return Seeds(tuple(pieces))
+
+
+def len_of(piece: range) -> int:
+    """Return the length of a range of step 1, also where it exceeds what `len` can say."""
+    return max(0, piece.stop - piece.start)
+
+
+def parse_seeds(text: str) -> range:
+    """Read `A:B` (both included) or `A` as a range of seeds.
+
+    Raises
+    ------
+    UsageError
+        If it is not of that form, runs backwards, or leaves 0..2**63-1.
+    """
+    match = re.fullmatch(r"\s*([0-9][0-9_]*)\s*(?::\s*([0-9][0-9_]*)\s*)?", text, re.ASCII)
+    if match is None or len(text) > 64:
+        raise UsageError(f"seeds {text[:40]!r}: expected A:B (both included) or A, for example 1:1000")
+    first = int(match[1])
+    last = int(match[2]) if match[2] is not None else first
+    if first > last:
+        raise UsageError(f"seeds {text!r}: the first is larger than the last; did you mean {last}:{first}?")
+    if last > LAST_SEED:
+        raise UsageError(f"seeds {text!r}: seeds end at {LAST_SEED} (2**63 - 1)")
+    return range(first, last + 1)
+
+
+def read_seeds(path: str | Path) -> Seeds:
+    """Read a file of seeds: a number or `A:B` a line; blank lines and what follows a `#` are skipped.
+
+    Parameters
+    ----------
+    path
+        The file; `-` is standard input.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, holds something else (the line is named), or holds no seed.
+    """
+    name = "<stdin>" if str(path) == "-" else str(path)
+    try:
+        raw = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
+        lines = raw.decode("utf-8-sig").splitlines()
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{name}: no text file (byte {error.start} is not UTF-8); expected a seed a line") from error
+    if len(lines) > _LINES_AT_MOST:
+        raise DataError(f"{name}: {len(lines):,} lines are more than {_LINES_AT_MOST:,}; write ranges A:B instead")
+    found = Seeds.of(_seed_lines(lines, name))
+    if not found:
+        raise DataError(f"{name}: holds no seed; expected a number a line")
+    return found
+
+
+def _seed_lines(lines: Sequence[str], name: str) -> Iterator[range]:
+    for number, line in enumerate(lines, 1):
+        text = line.partition("#")[0].strip()
+        if text:
+            try:
+                yield parse_seeds(text)
+            except UsageError as error:
+                raise DataError(f"{name}: line {number}: {error}") from None
