@@ -6,6 +6,7 @@ configuration file over defaults, and must know what the user said.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,8 @@ import click
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
+    from pipeline.batch.seeds import Seeds
+
     _ParamType = click.ParamType[Any]
 else:  # generic only since Click 8.2
     _ParamType = click.ParamType
@@ -30,23 +33,10 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def parse_seeds(text: str) -> range:
-    """Read `A:B` (both included) or `A` as a range of seeds.
+    """Read `A:B` (both included) or `A`; see `pipeline.batch.seeds.parse_seeds`."""
+    from pipeline.batch import seeds
 
-    Raises
-    ------
-    UsageError
-        If it is not of that form, runs backwards, or leaves 0..2**63-1.
-    """
-    match = re.fullmatch(r"\s*([0-9][0-9_]*)\s*(?::\s*([0-9][0-9_]*)\s*)?", text)
-    if match is None:
-        raise UsageError(f"seeds {text!r}: expected A:B (both included) or A, for example 1:1000")
-    first = int(match[1])
-    last = int(match[2]) if match[2] is not None else first
-    if first > last:
-        raise UsageError(f"seeds {text!r}: the first is larger than the last; did you mean {last}:{first}?")
-    if last > LAST_SEED:
-        raise UsageError(f"seeds {text!r}: seeds end at {LAST_SEED} (2**63 - 1)")
-    return range(first, last + 1)
+    return seeds.parse_seeds(text)
 
 
 def parse_duration(text: str) -> float:
@@ -264,3 +254,23 @@ def message(text: str, verbosity: int = 0) -> None:
     """Write a message to stderr unless the user asked for quiet."""
     if verbosity >= 0:
         click.echo(text, err=True)
+
+
+def data_directory(data: Path | None) -> Path:
+    """Return `--data`, else `WINNABLE_DATA`, else `data`; for commands without a configuration file."""
+    return data or Path(os.environ.get("WINNABLE_DATA") or "data")
+
+
+def chosen_seeds(ranges: tuple[range, ...], file: Path | None) -> Seeds | None:
+    """Join `--seeds` and `--seeds-from`; None if neither was given.
+
+    Raises
+    ------
+    DataError
+        The file holds something else than seeds.
+    """
+    from pipeline.batch.seeds import Seeds, read_seeds
+
+    if not ranges and file is None:
+        return None
+    return Seeds.of([*ranges, *(read_seeds(file).ranges if file else ())])

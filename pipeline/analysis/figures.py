@@ -1,0 +1,180 @@
+"""Figures as SVG text for a page: the same data give the same bytes, and colours follow the page's light or dark.
+
+Every colour is drawn as a placeholder and leaves as a CSS variable of the page; ids get a prefix, so that several
+figures can stand in one document.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
+
+from pipeline.analysis.samples import Sample
+from pipeline.analysis.statistics import Counts, won_within_curve
+from pipeline.analysis.tables import limit_text
+
+INK, FAINT, WON, BAND, OPEN, MARK = "#010101", "#010102", "#010103", "#010104", "#010105", "#010106"
+SERIES = tuple(f"#0102{number:02x}" for number in range(10))
+_VARIABLES = {INK: "ink", FAINT: "faint", WON: "won", BAND: "band", OPEN: "open", MARK: "mark"} | {
+    colour: f"series-{number}" for number, colour in enumerate(SERIES)
+}
+_DASHES = ("-", "--", "-.", ":")
+_STYLE: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "winnable",
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": FAINT,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.5,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "path.simplify": False,
+}
+
+
+def curve_figure(sample: Sample, prefix: str) -> str:
+    """Draw the share of deals won within n positions, its band, the share left open, and published figures."""
+    grid = _grid([sample])
+    curve = won_within_curve(sample.won, sample.unsettled, sample.positions, grid, missing=sample.missing)
+    with _styled(), _axes() as (figure, axes):
+        axes.fill_between(grid, curve.low, curve.high, color=BAND, linewidth=0, label="95% interval")
+        if curve.open.any():
+            axes.fill_between(grid, 1 - curve.open, 1, color=OPEN, linewidth=0, label="unsettled")
+        axes.plot(grid, curve.share, color=WON, drawstyle="steps-post", linewidth=1.8, label="won")
+        marks = [d for d in sample.variant.documented if d.node_limit and d.proved is not None]
+        points = [(d.node_limit, d.proved) for d in marks if d.node_limit and d.node_limit <= grid[-1]]
+        if points:
+            axes.plot(*zip(*points, strict=True), "D", color=MARK, markersize=6, clip_on=False, label="published")
+        _position_axis(axes, grid)
+        axes.set_ylabel("deals")
+        axes.legend(loc="lower right" if curve.share[-1] > 0.5 else "upper left")
+        return _svg(figure, prefix)
+
+
+def overview_figure(samples: Sequence[Sample], labels: Sequence[str], prefix: str) -> str:
+    """Draw the curves of several samples in one frame."""
+    grid = _grid(samples)
+    with _styled(), _axes(height=4.2) as (figure, axes):
+        for place, (sample, label) in enumerate(zip(samples, labels, strict=True)):
+            reach = grid[grid <= sample.node_limit] if sample.unsettled.any() or sample.missing else grid
+            curve = won_within_curve(sample.won, sample.unsettled, sample.positions, reach, missing=sample.missing)
+            axes.plot(
+                reach,
+                curve.share,
+                color=SERIES[place % len(SERIES)],
+                linestyle=_DASHES[place // len(SERIES) % len(_DASHES)],
+                linewidth=1.6,
+                label=label,
+            )
+        _position_axis(axes, grid)
+        axes.set_ylabel("deals won")
+        axes.legend(loc="upper left", fontsize=9)
+        return _svg(figure, prefix)
+
+
+def moves_figure(sample: Sample, prefix: str) -> str:
+    """Draw the histogram of the moves of won lines; needs at least one."""
+    moves = sample.moves[sample.won]
+    low, high = int(moves.min()), int(moves.max())
+    width = max(1, round((high - low) / 30))
+    edges = np.arange(low, high + width + 1, width) - 0.5
+    with _styled(), _axes() as (figure, axes):
+        axes.hist(moves, bins=list(edges), color=WON, rwidth=0.9)
+        median = float(np.median(moves))
+        axes.axvline(median, color=INK, linewidth=1, linestyle="--")
+        axes.annotate(
+            f"median {median:g}", (median, 1), xycoords=("data", "axes fraction"), xytext=(4, -12),
+            textcoords="offset points",
+        )  # fmt: skip
+        axes.set_xlabel("moves of the line, stock deals included")
+        axes.set_ylabel("won deals")
+        axes.grid(visible=False, axis="x")
+        return _svg(figure, prefix)
+
+
+def trend_figure(dates: Sequence[str], low: Sequence[float], proved: Sequence[float], high: Sequence[float],
+                 prefix: str) -> str:  # fmt: skip
+    """Draw a proved-win rate over dates, with its interval."""
+    with _styled(), _axes(height=2.4) as (figure, axes):
+        places = range(len(dates))
+        axes.fill_between(places, low, high, color=BAND, linewidth=0)
+        axes.plot(places, proved, "o-", color=WON, markersize=4, linewidth=1.6)
+        step = max(1, len(dates) // 6)
+        axes.set_xticks(list(places)[::step], list(dates)[::step], fontsize=8)
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+        return _svg(figure, prefix)
+
+
+def _grid(samples: Sequence[Sample]) -> Counts:
+    """Return some 200 rising positions, evenly spread over the logarithm, from ten to the largest limit."""
+    last = max(10, *(sample.node_limit for sample in samples))
+    last = max(last, *(int(sample.positions.max()) for sample in samples if sample.positions.size), 100)
+    return np.unique(np.geomspace(10, last, 200).round().astype(np.int64))
+
+
+def _position_axis(axes: Axes, grid: Counts) -> None:
+    axes.set_xscale("log")
+    axes.set_xlim(int(grid[0]), int(grid[-1]))
+    axes.set_ylim(0, 1)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: limit_text(round(value))))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.set_xlabel("positions")
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    # From the defaults up: a matplotlibrc of the user must not change a published page.
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_STYLE)
+        yield
+
+
+@contextmanager
+def _axes(height: float = 3.2) -> Iterator[tuple[Figure, Axes]]:
+    figure = Figure(figsize=(6.4, height), layout="constrained")
+    yield figure, figure.add_subplot()
+
+
+def _svg(figure: Figure, prefix: str) -> str:
+    file = io.StringIO()
+    metadata: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(file, format="svg", metadata=metadata, transparent=True)
+    return inline_svg(file.getvalue(), prefix)
+
+
+def inline_svg(text: str, prefix: str) -> str:
+    """Make an SVG file fit to stand in an HTML page.
+
+    Drops the XML prologue, metadata, styles for the whole document, fixed size and namespaces, rounds coordinates to
+    hundredths, prefixes ids, and turns placeholder colours into `var(--name)`.
+    """
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*|<style.*?</style>\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"(\d\.\d\d)\d+", r"\1", text)
+    head, body = text.split(">", 1)
+    head = re.sub(r'\s(?:xmlns(?::\w+)?|width|height|version)="[^"]*"', "", head)
+    body = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', body)
+    body = re.sub(r'(url\(|href=")#([^")]+)', rf"\1#{prefix}-\2", body)
+    for colour, name in _VARIABLES.items():
+        body = body.replace(colour, f"var(--{name})")
+    return f"{head}>{body}".strip()

@@ -1,0 +1,131 @@
+"""The report as one HTML page: no network, no script, light and dark, for phone, screen and print."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import jinja2
+import numpy as np
+from markupsafe import Markup
+
+from pipeline.analysis.figures import curve_figure, moves_figure, overview_figure
+from pipeline.analysis.plans import RunRecord
+from pipeline.analysis.published import percent
+from pipeline.analysis.report import LIMITS, Report, VariantReport
+from pipeline.analysis.samples import Sample
+from pipeline.analysis.tables import interval_text, limit_text, number
+from pipeline.game.variants import Documented, Variant, load_variant, variant_ids
+
+HARDEST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class HardDeal:
+    """A deal that took most, or was not settled, and the command that shows it."""
+
+    seed: int
+    verdict: str
+    positions: int
+    moves: int | None
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A variant's part of the page."""
+
+    key: str
+    report: VariantReport
+    curve: Markup
+    moves: Markup | None
+    hardest: tuple[HardDeal, ...]
+
+
+def report_page(report: Report, runs: tuple[RunRecord, ...] = ()) -> str:
+    """Return the page; the same report gives the same bytes.
+
+    Parameters
+    ----------
+    runs
+        The runs that settled the deals, for the provenance.
+    """
+    entries = [_entry(place, entry) for place, entry in enumerate(report.variants)]
+    settled = {entry.sample.variant.id for entry in report.variants}
+    labels = [entry.label for entry in report.variants]
+    samples = [entry.sample for entry in report.variants]
+    return (
+        environment()
+        .get_template("report.html")
+        .render(
+            entries=entries,
+            others=[load_variant(name) for name in variant_ids() if name not in settled],
+            overview=Markup(overview_figure(samples, labels, "overview")) if len(samples) > 1 else None,
+            runs=runs,
+            limits=LIMITS,
+            deals=sum(entry.rate.deals for entry in report.variants),
+            won=sum(entry.rate.won for entry in report.variants),
+        )
+    )
+
+
+@lru_cache(maxsize=1)
+def environment() -> jinja2.Environment:
+    """Return the environment of the page templates: everything escaped, an unknown name is an error."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.globals["published"] = _published
+    made.filters |= {"percent": percent, "number": number, "limit": limit_text, "interval": interval_text}
+    return made
+
+
+def hardest_deals(sample: Sample, count: int = HARDEST) -> tuple[HardDeal, ...]:
+    """Return the deals that took most: unsettled ones first, then by positions; ties by seed."""
+    order = np.lexsort((sample.seeds, -sample.positions, ~sample.unsettled))[:count]
+    return tuple(_hard_deal(sample, int(place)) for place in order)
+
+
+def _hard_deal(sample: Sample, place: int) -> HardDeal:
+    won = bool(sample.won[place])
+    words = ["winnable", "solve", "--variant", sample.variant.id, "--seed", str(sample.seeds[place])]
+    if sample.numbering != "native":
+        words += ["--numbering", sample.numbering]
+    words += ["--nodes", str(sample.node_limits[place])]
+    return HardDeal(
+        seed=int(sample.seeds[place]),
+        verdict="won" if won else "lost" if sample.lost[place] else "unsettled",
+        positions=int(sample.positions[place]),
+        moves=int(sample.moves[place]) if won else None,
+        command=shlex.join(words),
+    )
+
+
+def _published(variant: Variant) -> str:
+    figures = [d for d in variant.documented if d.proved is not None]
+    return "; ".join(_published_text(figure) for figure in figures) or "none"
+
+
+def _published_text(figure: Documented) -> str:
+    assert figure.proved is not None
+    sample = f" of {figure.deals:,}" if figure.deals else ""
+    limit = f" at {limit_text(figure.node_limit)}" if figure.node_limit else ""
+    return f"{percent(figure.proved)}{sample}{limit}"
+
+
+def _entry(place: int, entry: VariantReport) -> Entry:
+    key = f"v{place}"
+    return Entry(
+        key=key,
+        report=entry,
+        curve=Markup(curve_figure(entry.sample, f"{key}-curve")),
+        moves=Markup(moves_figure(entry.sample, f"{key}-moves")) if entry.rate.won else None,
+        hardest=hardest_deals(entry.sample),
+    )

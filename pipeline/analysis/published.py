@@ -1,0 +1,84 @@
+"""Figures others published, beside ours at the same limit, with a sentence on what may be concluded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipeline.analysis.samples import Sample
+from pipeline.analysis.statistics import WinRate, difference, judge, win_rate
+from pipeline.game.variants import Documented
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A published figure, our share of proved deals at its limit (None if unknown), and what follows."""
+
+    documented: Documented
+    ours: float | None
+    conclusion: str
+
+
+def beside(figure: Documented, sample: Sample, rate: WinRate) -> Beside:
+    """Lay our sample beside a published figure.
+
+    A figure with a node limit is compared with what we proved within that limit; one without, with all we proved. A
+    figure whose lost deals are known bounds the winnability itself from both sides, and so is compared with our
+    bounds.
+    """
+    won = rate.won if figure.node_limit is None else sample.won_within(figure.node_limit)
+    if won is None or not rate.deals:
+        searched, limit = sample.node_limit, figure.node_limit or 0
+        text = f"Some deals here were searched to {searched:,} positions only: no figure of ours at {limit:,} yet."
+        return Beside(figure, None, text)
+    ours = won / rate.deals
+    if figure.lost and figure.won is not None and figure.deals:
+        return Beside(figure, ours, _both_bounds(figure, rate))
+    if figure.proved is None or figure.deals is None:
+        return Beside(figure, ours, "Its sample is not stated, so no more than the figures can be compared.")
+    return Beside(figure, ours, _proved_shares(figure, won, rate.deals))
+
+
+def _both_bounds(figure: Documented, rate: WinRate) -> str:
+    assert figure.deals is not None
+    assert figure.won is not None
+    assert figure.lost is not None
+    theirs = win_rate(figure.deals, figure.won, figure.lost).interval
+    ours = rate.interval
+    bounds = f"Winnability is between {percent(ours.low)} and {percent(ours.high)} by our deals, "
+    bounds += f"between {percent(theirs.low, 3)} and {percent(theirs.high, 3)} by theirs: "
+    if ours.low > theirs.high:
+        return bounds + "ours is higher by more than chance, so the games or the proofs differ."
+    if ours.high < theirs.low:
+        return bounds + "ours is lower by more than chance, so the games or the proofs differ."
+    return bounds + "the two agree."
+
+
+def _proved_shares(figure: Documented, won: int, deals: int) -> str:
+    assert figure.deals is not None
+    assert figure.proved is not None
+    theirs = figure.won if figure.won is not None else round(figure.proved * figure.deals)
+    gap = difference(theirs, figure.deals, won, deals)
+    within = f"Within {figure.node_limit:,} positions" if figure.node_limit else "At different limits"
+    finding = judge(gap)
+    if finding == "alike":
+        span = f"{points(gap.low)} to {points(gap.high)} points"
+        return f"{within}, the two shares cannot be told apart: samples of these sizes leave {span} (95% interval)."
+    ends = sorted(abs(100 * end) for end in gap)
+    word = "larger" if finding == "more" else "smaller"
+    span = f"by {ends[0]:.1f} to {ends[1]:.1f} points (95% interval)"
+    return f"{within}, this solver proves a {word} share, {span}: more than chance explains."
+
+
+def percent(rate: float, digits: int = 2) -> str:
+    """Return a rate in percent; never rounded to 0 or 100 unless it is exactly that."""
+    text = f"{100 * rate:.{digits}f}"
+    if rate < 1 and float(text) == 100:
+        text = f"{100 - 10**-digits:.{digits}f}"
+    if rate > 0 and float(text) == 0:
+        text = f"{10**-digits:.{digits}f}"
+    return text + "%"
+
+
+def points(delta: float) -> str:
+    """Return a difference of rates in signed percentage points."""
+    return f"{100 * delta:+.1f}".replace("-", "\N{MINUS SIGN}")

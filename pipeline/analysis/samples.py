@@ -1,0 +1,181 @@
+"""One variant's outcomes as arrays, with the deals that were planned and are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.analysis.plans import planned
+from pipeline.analysis.statistics import Counts, Flags
+from pipeline.batch.seeds import Seeds
+from pipeline.batch.store import Partition, Store
+from pipeline.errors import StoreError, UsageError
+from pipeline.game.variants import Variant, load_variant, variant_ids
+
+COLUMNS = ("seed", "verdict", "positions", "node_limit", "moves", "score", "seconds", "solver", "run_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Outcomes of one variant and numbering, in ascending order of the seed.
+
+    Attributes
+    ----------
+    seeds, positions, node_limits
+        int64, shape (n,); the positions of an unsettled deal are its node limit.
+    won, lost
+        Flags, shape (n,); neither is unsettled.
+    moves, scores
+        int64, shape (n,); 0 unless won.
+    seconds
+        float64, shape (n,): processor time of each deal, NaN where it was not kept.
+    missing
+        Deals planned by a run that have no outcome: they count as unsettled.
+    planned_limit
+        The node limit the missing deals were planned with; 0 if nothing is missing.
+    solvers, runs
+        Deals settled by each solver version, and by each run.
+    """
+
+    variant: Variant
+    numbering: str
+    seeds: Counts
+    won: Flags
+    lost: Flags
+    positions: Counts
+    node_limits: Counts
+    moves: Counts
+    scores: Counts
+    seconds: np.ndarray
+    missing: int = 0
+    planned_limit: int = 0
+    solvers: tuple[tuple[str, int], ...] = ()
+    runs: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def unsettled(self) -> Flags:
+        """Flags of the deals left unsettled, shape (n,)."""
+        return ~(self.won | self.lost)
+
+    @property
+    def deals(self) -> int:
+        """Deals planned, missing ones included."""
+        return int(self.seeds.size) + self.missing
+
+    @property
+    def node_limit(self) -> int:
+        """The limit the sample as a whole was searched to.
+
+        The smallest among the unsettled deals; the largest used if there are none; the planned one if there are no
+        outcomes at all.
+        """
+        if self.unsettled.any():
+            return int(self.node_limits[self.unsettled].min())
+        return int(self.node_limits.max()) if self.seeds.size else self.planned_limit
+
+    def won_within(self, limit: int) -> int | None:
+        """Count the deals won within `limit` positions; None if some were not searched that far."""
+        if limit > self.node_limit and (self.missing or self.unsettled.any()):
+            return None
+        return int((self.positions[self.won] <= limit).sum())
+
+    @property
+    def all_positions(self) -> Counts:
+        """Positions of all deals, missing ones at their planned limit, shape (deals,)."""
+        return np.concatenate([self.positions, np.full(self.missing, self.planned_limit or self.node_limit)])
+
+
+def sample_of(table: pa.Table, variant: Variant, numbering: str, *, missing: int = 0, planned_limit: int = 0) -> Sample:
+    """Make a `Sample` of a table with the columns `COLUMNS`, sorted by seed."""
+    verdict = table.column("verdict")
+    won, lost = (_numpy(pc.equal(verdict, word)).astype(bool) for word in ("won", "lost"))
+    limits = _numpy(table.column("node_limit"))
+    # The search may end a little before its limit; the deal was still given all of it.
+    positions = np.where(won | lost, _numpy(table.column("positions")), limits)
+    return Sample(
+        variant=variant,
+        numbering=numbering,
+        seeds=_numpy(table.column("seed")),
+        won=won,
+        lost=lost,
+        positions=positions,
+        node_limits=limits,
+        moves=_numpy(pc.fill_null(table.column("moves").cast(pa.int64()), 0)),
+        scores=_numpy(pc.fill_null(table.column("score").cast(pa.int64()), 0)),
+        seconds=_numpy(table.column("seconds").cast(pa.float64())),
+        missing=missing,
+        planned_limit=planned_limit,
+        solvers=_tally(table.column("solver")),
+        runs=_tally(table.column("run_id")),
+    )
+
+
+def read_samples(
+    store: Store,
+    *,
+    variants: Sequence[str] = (),
+    numbering: str | None = None,
+    seeds: Seeds | None = None,
+) -> list[Sample]:
+    """Read what a dataset holds, one sample a variant and numbering, the main variants first.
+
+    Parameters
+    ----------
+    variants, numbering
+        What to read; everything if not given.
+    seeds
+        The deals to count, each missing if it has no outcome; by default those that runs planned or settled.
+
+    Raises
+    ------
+    StoreError
+        The dataset cannot be read, was made by other rules, or holds nothing of what is asked for.
+    """
+    plans = planned(store)
+    found = []
+    for partition in _in_order({*store.partitions(), *plans}):
+        if (not variants or partition.variant in variants) and numbering in (None, partition.numbering):
+            plan, limit = plans.get(partition, (Seeds(()), 0))
+            sample = _read_sample(store, partition, plan if seeds is None else seeds, limit, only=seeds)
+            if sample.deals > 0 and (seeds is None or sample.seeds.size):
+                found.append(sample)
+    absent = [v for v in variants if v not in {sample.variant.id for sample in found}]
+    if absent or not found:
+        what = ", ".join(absent) or "any variant"
+        raise StoreError(f"{store.data}: no outcomes of {what} in it; 'winnable run' settles deals")
+    return found
+
+
+def _in_order(partitions: Iterable[Partition]) -> list[Partition]:
+    known = {name: place for place, name in enumerate(variant_ids())}
+    return sorted(partitions, key=lambda p: (known.get(p.variant, len(known)), p))
+
+
+def _read_sample(store: Store, partition: Partition, wanted: Seeds, limit: int, *, only: Seeds | None) -> Sample:
+    try:
+        variant = load_variant(partition.variant)
+    except UsageError as error:
+        raise StoreError(f"{store.folder(partition)}: {error}") from error
+    store.check_rules(partition, variant.rules_hash)
+    table = store.read(*partition, columns=list(COLUMNS))
+    if only is not None:
+        seeds = _numpy(table.column("seed"))
+        inside = np.zeros(seeds.size, bool)
+        for piece in only.ranges:
+            inside[np.searchsorted(seeds, piece.start) : np.searchsorted(seeds, piece.stop - 1, side="right")] = True
+        table = table.filter(pa.array(inside))
+    missing = wanted.without(_numpy(table.column("seed"))).count
+    return sample_of(table, variant, partition.numbering, missing=missing, planned_limit=limit if missing else 0)
+
+
+def _numpy(column: pa.ChunkedArray) -> np.ndarray:
+    return np.asarray(column.to_numpy())
+
+
+def _tally(column: pa.ChunkedArray) -> tuple[tuple[str, int], ...]:
+    counts = pc.value_counts(column.cast(pa.string())).to_pylist()
+    return tuple(sorted((str(entry["values"]), int(entry["counts"])) for entry in counts if entry["values"]))

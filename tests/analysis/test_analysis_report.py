@@ -1,0 +1,203 @@
+"""The report: counts, bounds, limits, published figures, forms."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+from pipeline.analysis import published, report, tables
+from pipeline.analysis.samples import sample_of
+from pipeline.analysis.statistics import wilson
+from pipeline.batch.rows import Row, table_of
+from pipeline.game.variants import Documented, load_variant
+
+
+def row(seed, verdict, positions, limit=1_000_000, moves=100, seconds=0.5):
+    won = verdict == "won"
+    return Row(
+        seed, verdict, positions, positions // 9, limit, "-" if won else None, moves if won else None,
+        1 if won else None, 1300 - moves if won else None, "0.1.0+7", "0" * 16, seconds, "run-1",
+    )  # fmt: skip
+
+
+def sample(*rows, variant="spider-1", numbering="native", **kwargs):
+    return sample_of(table_of(rows), load_variant(variant), numbering, **kwargs)
+
+
+TEN = [
+    row(1, "won", 100), row(2, "won", 10_000), row(3, "won", 10_001), row(4, "won", 167_000), row(5, "won", 900_000),
+    row(6, "lost", 5_000), row(7, "unsettled", 1_000_000), row(8, "won", 50, moves=120),
+    row(9, "won", 60, moves=140), row(10, "won", 70),
+]  # fmt: skip
+
+
+def test_the_json_is_exactly_the_agreed_form():
+    got = report.report_json(report.report_of([sample(*TEN)]))
+    positions = np.array([100, 10_000, 10_001, 167_000, 900_000, 5_000, 1_000_000, 50, 60, 70])
+    assert list(got) == ["variants"]
+    (entry,) = got["variants"]
+    documented = entry.pop("documented")
+    assert entry == {
+        "variant": "spider-1",
+        "numbering": "native",
+        "node_limit": 1_000_000,
+        "deals": 10,
+        "won": 8,
+        "lost": 1,
+        "unsettled": 1,
+        "proved_win_rate": 0.8,
+        "upper_bound": 0.9,
+        "interval": [wilson(8, 10).low, wilson(9, 10).high],
+        "won_within": {"10000": 5, "167000": 7, "1000000": 8},
+        "positions": {
+            "mean": positions.mean(),
+            "median": np.median(positions),
+            "p90": np.quantile(positions, 0.9),
+            "p99": np.quantile(positions, 0.99),
+        },
+    }
+    assert documented[:2] == [
+        {"source": "documented site", "deals": 513, "node_limit": 1_000_000, "proved_win_rate": 0.97, "ours": 0.8},
+        {
+            "source": "documented site, hint limit",
+            "deals": 100,
+            "node_limit": 167_000,
+            "proved_win_rate": 0.87,
+            "ours": 0.7,
+        },
+    ]
+    assert json.loads(json.dumps(got)) == got
+
+
+def test_node_limit_is_the_smallest_among_unsettled_rows():
+    rows = [row(1, "won", 10, limit=1000), row(2, "unsettled", 5000, limit=5000), row(3, "unsettled", 9000, limit=9000)]
+    got = report.report_of([sample(*rows)]).variants[0]
+    assert got.node_limit == 5000
+    assert got.won_within == {10_000: None, 167_000: None, 1_000_000: None}
+    assert got.documented[0].ours is None
+    assert "5,000" in got.documented[0].conclusion
+
+
+def test_node_limit_is_the_largest_used_when_all_is_settled():
+    rows = [row(1, "won", 10, limit=1000), row(2, "lost", 20, limit=20_000)]
+    got = report.report_of([sample(*rows)]).variants[0]
+    assert got.node_limit == 20_000
+    # Nothing is open, so more positions could change nothing.
+    assert got.won_within == {10_000: 1, 167_000: 1, 1_000_000: 1}
+
+
+def test_a_retry_at_a_larger_limit_moves_the_limit():
+    rows = [row(1, "won", 10, limit=1000), row(2, "unsettled", 50_000, limit=50_000)]
+    got = report.report_of([sample(*rows)]).variants[0]
+    assert (got.node_limit, got.won_within[10_000], got.won_within[167_000]) == (50_000, 1, None)
+
+
+def test_missing_deals_are_unsettled_deals():
+    full = report.report_of([sample(*TEN)]).variants[0]
+    got = report.report_of([sample(*TEN, missing=10, planned_limit=1_000_000)]).variants[0]
+    assert (got.rate.deals, got.rate.won, got.rate.lost, got.rate.unsettled) == (20, 8, 1, 11)
+    assert (got.rate.proved, got.rate.upper_bound) == (0.4, 0.95)
+    assert got.positions.mean == pytest.approx((full.positions.mean * 10 + 10 * 1_000_000) / 20)
+    assert got.won_within == full.won_within
+    settled = [r for r in TEN if r.verdict != "unsettled"]
+    beyond = report.report_of(
+        [
+            sample(
+                *[r._replace(node_limit=20_000) for r in settled if r.positions < 20_000],
+                missing=1,
+                planned_limit=20_000,
+            )
+        ]
+    ).variants[0]
+    assert beyond.won_within == {10_000: 5, 167_000: None, 1_000_000: None}
+
+
+def test_nothing_but_missing_deals():
+    got = report.report_of([sample(missing=5, planned_limit=1000)]).variants[0]
+    assert (got.node_limit, got.rate.deals, got.rate.proved, got.rate.upper_bound) == (1000, 5, 0, 1)
+    assert tuple(got.rate.interval)[1] == 1
+    assert got.deals_per_second is None
+    tables.text_report(report.Report((got,)))
+
+
+def test_deals_per_second_of_one_core_ignores_untimed_deals():
+    rows = [row(1, "won", 10, seconds=0.1), row(2, "won", 10, seconds=0.3), row(3, "won", 10, seconds=float("nan"))]
+    assert report.report_of([sample(*rows)]).variants[0].deals_per_second == pytest.approx(5.0)
+
+
+def made(won, deals, limit=1_000_000, lost=0):
+    rows = [
+        row(
+            i,
+            "won" if i < won else "lost" if i < won + lost else "unsettled",
+            100 if i < won + lost else limit,
+            limit=limit,
+        )
+        for i in range(deals)
+    ]
+    return sample(*rows)
+
+
+@pytest.mark.parametrize(
+    ("figure", "won", "deals", "lost", "words"),
+    [
+        (Documented("s", 1291, 1_000_000, 0.39), 990, 1000, 0, "a larger share, by 57.2 to 62.7 points"),
+        (Documented("s", 1291, 1_000_000, 0.39), 100, 1000, 0, "a smaller share, by 25.7 to 32.1"),
+        (Documented("s", 513, 1_000_000, 0.97), 98, 100, 0, "cannot be told apart"),
+        (Documented("s", 10_000, None, 0.9731, 9731, 0, 269), 1000, 1000, 0, "At different limits"),
+        (Documented("s", 1_000_000, None, 0.97448, 974_476, 25_467, 57), 974, 1000, 25, "the two agree"),
+        (Documented("s", 1_000_000, None, 0.97448, 974_476, 25_467, 57), 900, 1000, 100, "ours is lower"),
+        (Documented("s", 1_000_000, None, 0.97448, 974_476, 25_467, 57), 1000, 1000, 0, "ours is higher"),
+        (Documented("s", None, None, 0.9962), 1000, 1000, 0, "not stated"),
+    ],
+)  # fmt: skip
+def test_conclusions(figure, won, deals, lost, words):
+    entry = report.report_of([made(won, deals, lost=lost)]).variants[0]
+    assert words in published.beside(figure, entry.sample, entry.rate).conclusion
+
+
+def test_a_percentage_never_says_all_or_nothing_wrongly():
+    assert published.percent(1) == "100.00%"
+    assert published.percent(0) == "0.00%"
+    assert published.percent(0.999999) == "99.99%"
+    assert published.percent(0.000001) == "0.01%"
+    assert published.percent(0.9745, 3) == "97.450%"
+    assert published.points(-0.012) == "\N{MINUS SIGN}1.2"
+
+
+def test_the_text_form_shows_bounds_interval_n_and_limit_together():
+    text = tables.text_report(report.report_of([sample(*TEN), sample(*TEN, variant="spider-4", numbering="pysol")]))
+    line = next(line for line in text.splitlines() if line.startswith("spider-1 "))
+    assert line.split() == ["spider-1", "10", "8", "1", "1", "80.00%", "90.00%", "49.02%", "to", "98.21%", "1,000,000"]
+    assert "spider-4 (pysol)" in text
+    assert "documented site, hint limit" in text
+    assert max(map(len, text.splitlines())) <= 200
+
+
+def test_the_markdown_form():
+    text = tables.markdown_report(report.report_of([sample(*TEN)]))
+    assert "| spider-1 | 10 | 8 | 1 | 1 | 80.00% | 90.00% | 49.02% to 98.21% | 1,000,000 |" in text
+    assert "cannot be told apart" in text or "smaller share" in text
+
+
+def test_the_csv_form_has_one_line_a_variant():
+    text = tables.csv_report(report.report_of([sample(*TEN), sample(*TEN[:3], variant="spider-4")]))
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert [line["variant"] for line in lines] == ["spider-1", "spider-4"]
+    assert lines[0]["won_within.167000"] == "7"
+    assert float(lines[0]["interval_low"]) == wilson(8, 10).low
+    assert tables.csv_report(report.Report(())) == ""
+
+
+def test_limits_as_people_say_them():
+    assert [tables.limit_text(n) for n in (10, 10_000, 167_000, 1_000_000, 1_500, 2_500_000)] == [
+        "10", "10k", "167k", "1M", "1.5k", "2.5M",
+    ]  # fmt: skip
+
+
+def test_made_up_outcomes_add_up(made_up):
+    rows = made_up("spider-2", range(1, 501), unsettled=0.02, lost=0.1)
+    got = report.report_of([sample(*rows, variant="spider-2")]).variants[0]
+    assert (got.rate.won, got.rate.lost, got.rate.unsettled) == (440, 50, 10)
