@@ -16,7 +16,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter, NullLocator, PercentFormatter
 
 from pipeline.analysis.samples import Sample
 from pipeline.analysis.statistics import Counts, won_within_curve
@@ -72,7 +72,8 @@ def curve_figure(sample: Sample, prefix: str) -> str:
 def overview_figure(samples: Sequence[Sample], labels: Sequence[str], prefix: str) -> str:
     """Draw the curves of several samples in one frame."""
     grid = _grid(samples)
-    with _styled(), _axes(height=4.2) as (figure, axes):
+    rows = (len(samples) + 1) // 2
+    with _styled(), _axes(height=3.6 + rows * 0.2, below=0.6 + rows * 0.2) as (figure, axes):
         for place, (sample, label) in enumerate(zip(samples, labels, strict=True)):
             reach = grid[grid <= sample.node_limit] if sample.unsettled.any() or sample.missing else grid
             curve = won_within_curve(sample.won, sample.unsettled, sample.positions, reach, missing=sample.missing)
@@ -86,7 +87,7 @@ def overview_figure(samples: Sequence[Sample], labels: Sequence[str], prefix: st
             )
         _position_axis(axes, grid)
         axes.set_ylabel("deals won")
-        axes.legend(loc="upper left", fontsize=9)
+        figure.legend(loc="lower center", ncols=2, fontsize=9)
         return _svg(figure, prefix)
 
 
@@ -135,7 +136,7 @@ def _position_axis(axes: Axes, grid: Counts) -> None:
     axes.set_xlim(int(grid[0]), int(grid[-1]))
     axes.set_ylim(0, 1)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: limit_text(round(value))))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_xlabel("positions")
 
@@ -150,9 +151,12 @@ def _styled() -> Iterator[None]:
 
 
 @contextmanager
-def _axes(height: float = 3.2) -> Iterator[tuple[Figure, Axes]]:
-    figure = Figure(figsize=(6.4, height), layout="constrained")
-    yield figure, figure.add_subplot()
+def _axes(height: float = 3.0, below: float = 0.5) -> Iterator[tuple[Figure, Axes]]:
+    """Give axes with fixed margins; `height` and `below` in inches. An automatic layout would triple the time."""
+    width = 5.2
+    figure = Figure(figsize=(width, height))
+    bottom, top = below / height, 1 - 0.15 / height
+    yield figure, figure.add_axes((0.7 / width, bottom, 1 - 0.9 / width, top - bottom))
 
 
 def _svg(figure: Figure, prefix: str) -> str:

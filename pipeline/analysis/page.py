@@ -82,7 +82,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.globals["published"] = _published
+    made.globals |= {"published": _published, "title": _title}
     made.filters |= {"percent": percent, "number": number, "limit": limit_text, "interval": interval_text}
     return made
 
@@ -106,6 +106,11 @@ def _hard_deal(sample: Sample, place: int) -> HardDeal:
         moves=int(sample.moves[place]) if won else None,
         command=shlex.join(words),
     )
+
+
+def _title(sample: Sample) -> str:
+    name = sample.variant.name
+    return name if sample.numbering == "native" else f"{name} ({sample.numbering} deals)"
 
 
 def _published(variant: Variant) -> str:

@@ -19,6 +19,14 @@ class RunRecord:
     settled: int
 
 
-def planned(store: Store) -> dict[Partition, tuple[Seeds, int]]:
-    """Return the seeds all runs of a dataset planned, and the largest node limit, of each partition."""
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The seeds that runs planned to settle, and the largest node limit they planned with."""
+
+    seeds: Seeds
+    nodes: int
+
+
+def planned(store: Store) -> dict[Partition, Plan]:
+    """Return what all runs of a dataset planned, by partition."""
     return {}

@@ -70,7 +70,7 @@ def _report_variant(sample: Sample) -> VariantReport:
         node_limit=sample.node_limit,
         rate=rate,
         won_within={limit: sample.won_within(limit) for limit in LIMITS},
-        positions=quantiles(sample.all_positions),
+        positions=sample.positions_summary(),
         moves=quantiles(sample.moves[sample.won]),
         deals_per_second=float(timed.size / timed.sum()) if timed.size else None,
         documented=tuple(beside(figure, sample, rate) for figure in sample.variant.documented),

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.analysis.plans import planned
-from pipeline.analysis.statistics import Counts, Flags
+from pipeline.analysis.plans import Plan, planned
+from pipeline.analysis.statistics import Counts, Flags, Quantiles, quantiles
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition, Store
-from pipeline.errors import StoreError, UsageError
+from pipeline.errors import StoreError
 from pipeline.game.variants import Variant, load_variant, variant_ids
 
 COLUMNS = ("seed", "verdict", "positions", "node_limit", "moves", "score", "seconds", "solver", "run_id")
@@ -83,10 +83,9 @@ class Sample:
             return None
         return int((self.positions[self.won] <= limit).sum())
 
-    @property
-    def all_positions(self) -> Counts:
-        """Positions of all deals, missing ones at their planned limit, shape (deals,)."""
-        return np.concatenate([self.positions, np.full(self.missing, self.planned_limit or self.node_limit)])
+    def positions_summary(self) -> Quantiles | None:
+        """Summarise the positions of all deals, missing ones at their planned limit; None of no deals."""
+        return quantiles(self.positions, repeated=self.missing, value=self.planned_limit or self.node_limit)
 
 
 def sample_of(table: pa.Table, variant: Variant, numbering: str, *, missing: int = 0, planned_limit: int = 0) -> Sample:
@@ -117,7 +116,7 @@ def sample_of(table: pa.Table, variant: Variant, numbering: str, *, missing: int
 def read_samples(
     store: Store,
     *,
-    variants: Sequence[str] = (),
+    variants: Sequence[Variant] = (),
     numbering: str | None = None,
     seeds: Seeds | None = None,
 ) -> list[Sample]:
@@ -126,7 +125,7 @@ def read_samples(
     Parameters
     ----------
     variants, numbering
-        What to read; everything if not given.
+        What to read; everything if not given. Variants that did not come with the package must be given.
     seeds
         The deals to count, each missing if it has no outcome; by default those that runs planned or settled.
 
@@ -136,14 +135,16 @@ def read_samples(
         The dataset cannot be read, was made by other rules, or holds nothing of what is asked for.
     """
     plans = planned(store)
+    asked = {variant.id: variant for variant in variants}
     found = []
     for partition in _in_order({*store.partitions(), *plans}):
-        if (not variants or partition.variant in variants) and numbering in (None, partition.numbering):
-            plan, limit = plans.get(partition, (Seeds(()), 0))
-            sample = _read_sample(store, partition, plan if seeds is None else seeds, limit, only=seeds)
-            if sample.deals > 0 and (seeds is None or sample.seeds.size):
+        if (not asked or partition.variant in asked) and numbering in (None, partition.numbering):
+            variant = asked.get(partition.variant) or _variant_of(partition, store)
+            plan = plans.get(partition, Plan(Seeds(()), 0))
+            sample = _read_sample(store, partition, variant, plan, seeds)
+            if sample.seeds.size or (sample.missing and seeds is None):
                 found.append(sample)
-    absent = [v for v in variants if v not in {sample.variant.id for sample in found}]
+    absent = [name for name in asked if name not in {sample.variant.id for sample in found}]
     if absent or not found:
         what = ", ".join(absent) or "any variant"
         raise StoreError(f"{store.data}: no outcomes of {what} in it; 'winnable run' settles deals")
@@ -155,13 +156,17 @@ def _in_order(partitions: Iterable[Partition]) -> list[Partition]:
     return sorted(partitions, key=lambda p: (known.get(p.variant, len(known)), p))
 
 
-def _read_sample(store: Store, partition: Partition, wanted: Seeds, limit: int, *, only: Seeds | None) -> Sample:
-    try:
-        variant = load_variant(partition.variant)
-    except UsageError as error:
-        raise StoreError(f"{store.folder(partition)}: {error}") from error
+def _variant_of(partition: Partition, store: Store) -> Variant:
+    if partition.variant not in variant_ids():
+        folder = store.folder(partition)
+        raise StoreError(f"{folder}: {partition.variant} did not come with winnable; give its file with --variant")
+    return load_variant(partition.variant)
+
+
+def _read_sample(store: Store, partition: Partition, variant: Variant, plan: Plan, only: Seeds | None) -> Sample:
     store.check_rules(partition, variant.rules_hash)
     table = store.read(*partition, columns=list(COLUMNS))
+    wanted = plan.seeds if only is None else only
     if only is not None:
         seeds = _numpy(table.column("seed"))
         inside = np.zeros(seeds.size, bool)
@@ -169,7 +174,7 @@ def _read_sample(store: Store, partition: Partition, wanted: Seeds, limit: int, 
             inside[np.searchsorted(seeds, piece.start) : np.searchsorted(seeds, piece.stop - 1, side="right")] = True
         table = table.filter(pa.array(inside))
     missing = wanted.without(_numpy(table.column("seed"))).count
-    return sample_of(table, variant, partition.numbering, missing=missing, planned_limit=limit if missing else 0)
+    return sample_of(table, variant, partition.numbering, missing=missing, planned_limit=plan.nodes if missing else 0)
 
 
 def _numpy(column: pa.ChunkedArray) -> np.ndarray:

@@ -204,15 +204,39 @@ def paired_ratio(a: Counts, b: Counts, confidence: float = CONFIDENCE) -> Paired
     return PairedRatio(n, float(np.exp(mean)), interval, float(b.sum() / a.sum()))
 
 
-def quantiles(values: Counts) -> Quantiles | None:
+def quantiles(values: Counts, *, repeated: int = 0, value: int = 0) -> Quantiles | None:
     """Summarise counts: the mean, and quantiles with linear interpolation (Hyndman and Fan's type 7).
 
-    Returns None for no values.
+    Parameters
+    ----------
+    values
+        Shape (n,).
+    repeated, value
+        So many more counts of this one value, which take no memory.
+
+    Returns
+    -------
+    Quantiles | None
+        None of no counts at all.
     """
-    if not values.size:
+    total = int(values.size) + repeated
+    if not total:
         return None
-    median, p90, p99 = (float(q) for q in np.quantile(values, (0.5, 0.9, 0.99)))
-    return Quantiles(float(values.mean(dtype=np.float64)), median, p90, p99)
+    ordered = np.sort(values).astype(np.float64)
+    below = int(np.searchsorted(ordered, value))
+
+    def at(place: int) -> float:
+        if place < below:
+            return float(ordered[place])
+        return float(value) if place < below + repeated else float(ordered[place - repeated])
+
+    def quantile(share: float) -> float:
+        place = (total - 1) * share
+        low = int(place)
+        return at(low) + (at(min(low + 1, total - 1)) - at(low)) * (place - low)
+
+    mean = (float(ordered.sum()) + float(value) * repeated) / total
+    return Quantiles(mean, quantile(0.5), quantile(0.9), quantile(0.99))
 
 
 @dataclass(frozen=True, slots=True)

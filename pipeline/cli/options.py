@@ -7,7 +7,6 @@ configuration file over defaults, and must know what the user said.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +17,7 @@ from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from pipeline.batch.seeds import Seeds
+    from pipeline.game.variants import Variant
 
     _ParamType = click.ParamType[Any]
 else:  # generic only since Click 8.2
@@ -26,102 +26,58 @@ else:  # generic only since Click 8.2
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Command], Command]
 
-LAST_SEED = 2**63 - 1
 NUMBERINGS = ("native", "pysol", "kpat")
 FORMATS = ("table", "markdown", "csv", "json")
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-def parse_seeds(text: str) -> range:
-    """Read `A:B` (both included) or `A`; see `pipeline.batch.seeds.parse_seeds`."""
-    from pipeline.batch import seeds
+class Kind(_ParamType):
+    """A kind of value that a setting has too: read by the same function of `pipeline.batch.config`."""
 
-    return seeds.parse_seeds(text)
-
-
-def parse_duration(text: str) -> float:
-    """Read a duration, for example `90`, `90s`, `10m`, `2h` or `1h30m`, as seconds.
-
-    Raises
-    ------
-    UsageError
-        If it is not of that form or is not positive.
-    """
-    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip())
-    seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
-    if not parts or "".join(number + unit for number, unit in parts) != text.strip() or seconds <= 0:
-        raise UsageError(f"duration {text!r}: expected seconds or a form like 90s, 10m, 2h, 1h30m")
-    return seconds
-
-
-def parse_shard(text: str) -> tuple[int, int]:
-    """Read `i/n` with 1 <= i <= n.
-
-    Raises
-    ------
-    UsageError
-        If it is not of that form.
-    """
-    match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
-    if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise UsageError(f"shard {text!r}: expected i/n with 1 <= i <= n, for example 3/16")
-    return int(match[1]), int(match[2])
-
-
-def parse_count(text: str) -> int:
-    """Read a positive whole number; `1_000_000`, `167k` and `10M` are understood.
-
-    Raises
-    ------
-    UsageError
-        If it is not one.
-    """
-    match = re.fullmatch(r"([0-9][0-9_]*)([kKmM]?)", text.strip())
-    number = int(match[1]) * {"": 1, "k": 1000, "m": 1_000_000}[match[2].lower()] if match else 0
-    if not 1 <= number <= LAST_SEED:
-        raise UsageError(f"{text!r} is not a positive whole number, for example 167000, 167k or 10M")
-    return number
-
-
-class _Parsed(_ParamType):
-    """A parameter read by one of the functions above."""
-
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+    def __init__(self, name: str, reader: str) -> None:
         self.name = name
-        self._parse = parse
+        self._reader = reader
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse a text; a value of the right type already passes."""
+        """Read a text; a value of the right type already passes."""
+        from pipeline.batch import config
+
         if not isinstance(value, str):
             return value
         try:
-            return self._parse(value)
+            return getattr(config, self._reader)(value)
         except UsageError as error:
             self.fail(str(error), param, ctx)
+        except ValueError as error:
+            self.fail(f"{value!r}: expected {error}", param, ctx)
 
 
-class _VariantId(_ParamType):
-    """The id of a variant that exists; the list is read only when one is given."""
+class VariantId(_ParamType):
+    """The id of a variant that exists, or with `files` a file of the user's own, whose path passes unread."""
 
     name = "variant"
 
+    def __init__(self, *, files: bool = False) -> None:
+        self._files = files
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check the id and suggest the nearest ones."""
+        from pipeline.batch.config import is_file_name
         from pipeline.cli.main import did_you_mean
         from pipeline.game.variants import variant_ids
 
         known = variant_ids()
-        if value not in known:
+        if value not in known and not (self._files and is_file_name(value)):
             hint = did_you_mean(str(value), known) or f" They are: {', '.join(known)}."
             self.fail(f"no variant {value!r}.{hint}", param, ctx)
         return value
 
 
-SEEDS = _Parsed("A:B", parse_seeds)
-DURATION = _Parsed("duration", parse_duration)
-SHARD = _Parsed("i/n", parse_shard)
-COUNT = _Parsed("n", parse_count)
-VARIANT = _VariantId()
+SEEDS = Kind("A:B", "parse_seeds")
+DURATION = Kind("duration", "read_duration")
+SHARD = Kind("i/n", "read_shard")
+COUNT = Kind("n", "read_count")
+VARIANT = VariantId()
+VARIANT_OR_FILE = VariantId(files=True)
 
 
 def data_option(command: Command) -> Command:
@@ -139,10 +95,10 @@ def variants_option(command: Command) -> Command:
     return click.option(
         "--variant",
         "variants",
-        type=VARIANT,
+        type=VARIANT_OR_FILE,
         multiple=True,
         metavar="V",
-        help="A variant's id; repeatable. 'winnable variants' lists them.",
+        help="A variant's id, or a file of your own (x.toml); repeatable. 'winnable variants' lists the ids.",
     )(command)
 
 
@@ -150,10 +106,10 @@ def variant_option(*, required: bool = True) -> Decorator[Command]:
     """Add a single `--variant V` (`variant: str | None`)."""
     return click.option(
         "--variant",
-        type=VARIANT,
+        type=VARIANT_OR_FILE,
         required=required,
         metavar="V",
-        help="The variant's id. 'winnable variants' lists them.",
+        help="The variant's id, or a file of your own (x.toml). 'winnable variants' lists the ids.",
     )
 
 
@@ -274,3 +230,17 @@ def chosen_seeds(ranges: tuple[range, ...], file: Path | None) -> Seeds | None:
     if not ranges and file is None:
         return None
     return Seeds.of([*ranges, *(read_seeds(file).ranges if file else ())])
+
+
+def chosen_variants(words: tuple[str, ...]) -> list[Variant]:
+    """Load the variants of `--variant`.
+
+    Raises
+    ------
+    VariantError
+        A file of the user's own is wrong.
+    """
+    from pipeline.batch.config import is_file_name
+    from pipeline.game.variants import load_variant, read_variant
+
+    return [read_variant(word) if is_file_name(word) else load_variant(word) for word in dict.fromkeys(words)]

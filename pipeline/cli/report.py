@@ -56,8 +56,12 @@ def report(
     from pipeline.analysis.samples import read_samples
     from pipeline.batch.store import Store
 
-    wanted = options.chosen_seeds(seeds, seeds_from)
-    samples = read_samples(Store(options.data_directory(data)), variants=variants, numbering=numbering, seeds=wanted)
+    samples = read_samples(
+        Store(options.data_directory(data)),
+        variants=options.chosen_variants(variants),
+        numbering=numbering,
+        seeds=options.chosen_seeds(seeds, seeds_from),
+    )
     made = report_of(samples)
     if out is None:
         click.echo(_render(made, output_format or "table"), nl=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from pipeline.cli import main as entry
 from pipeline.cli import options
@@ -256,54 +257,67 @@ def test_a_full_disk_behind_stdout_is_told():
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("kind", "text", "expected"),
     [
-        ("1:3", range(1, 4)),
-        ("7", range(7, 8)),
-        (" 1 : 1_000 ", range(1, 1001)),
-        ("0:9223372036854775807", range(2**63)),
+        (options.SEEDS, "1:3", range(1, 4)),
+        (options.SEEDS, "7", range(7, 8)),
+        (options.SEEDS, "0:9223372036854775807", range(2**63)),
+        (options.DURATION, "90", 90),
+        (options.DURATION, "10m", 600),
+        (options.DURATION, "1h30m", 5400),
+        (options.SHARD, "3/16", (3, 16)),
+        (options.COUNT, "167k", 167_000),
+        (options.COUNT, "10M", 10_000_000),
+        (options.COUNT, "1_000", 1000),
+        (options.COUNT, 5, 5),
+        (options.VARIANT, "spider-4", "spider-4"),
+        (options.VARIANT_OR_FILE, "games/mine.toml", "games/mine.toml"),
     ],
 )
-def test_seeds_are_read(text, expected):
-    assert options.parse_seeds(text) == expected
-
-
-@pytest.mark.parametrize("text", ["", "a", "1:", ":5", "5:1", "-1:4", "1:2:3", "1.5", "9223372036854775808", "١:٢"])
-def test_wrong_seeds_are_refused_with_the_value_in_the_message(text):
-    with pytest.raises(UsageError, match="seeds"):
-        options.parse_seeds(text)
+def test_values_are_read(kind, text, expected):
+    assert kind.convert(text, None, None) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"),
+    ("kind", "text", "words"),
     [
-        ("90", 90),
-        ("90s", 90),
-        ("10m", 600),
-        ("2h", 7200),
-        ("1h30m", 5400),
-        ("1d", 86400),
-        ("0.5h", 1800),
+        (options.SEEDS, "", "A:B"),
+        (options.SEEDS, "5:1", "did you mean 1:5"),
+        (options.SEEDS, "1:2:3", "A:B"),
+        (options.SEEDS, "1.5", "A:B"),
+        (options.SEEDS, "9223372036854775808", "9223372036854775807"),
+        (options.SEEDS, "\u0661:\u0662", "A:B"),
+        (options.DURATION, "5x", "1h30m"),
+        (options.DURATION, "0", "1h30m"),
+        (options.SHARD, "5/4", "3/16"),
+        (options.SHARD, "0/4", "3/16"),
+        (options.COUNT, "0", "whole number"),
+        (options.COUNT, "1.5", "whole number"),
+        (options.VARIANT, "spider-44", "Did you mean"),
+        (options.VARIANT, "games/mine.toml", "no variant"),
     ],
 )
-def test_durations_are_read(text, seconds):
-    assert options.parse_duration(text) == seconds
+def test_wrong_values_are_refused_with_what_is_right(kind, text, words):
+    with pytest.raises(click.BadParameter) as caught:
+        kind.convert(text, None, None)
+    assert words in str(caught.value)
+    assert text in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "0", "-5", "5x", "m", "1h 30m", "5 m", "1:30"])
-def test_wrong_durations_are_refused(text):
-    with pytest.raises(UsageError, match="duration"):
-        options.parse_duration(text)
+def test_quiet_and_verbose_are_one_number():
+    @click.command()
+    @options.verbosity_options
+    def command(verbosity):
+        click.echo(verbosity)
+
+    runner = CliRunner()
+    assert [runner.invoke(command, words).output for words in ([], ["-q"], ["-vv"])] == ["0\n", "-1\n", "2\n"]
+    assert runner.invoke(command, ["-q", "-v"]).exit_code == 2
 
 
-def test_shards_and_counts():
-    assert options.parse_shard("3/16") == (3, 16)
-    for text in ("0/4", "5/4", "1", "1/0", "a/b"):
-        with pytest.raises(UsageError, match="shard"):
-            options.parse_shard(text)
-    assert options.parse_count("167k") == 167_000
-    assert options.parse_count("10M") == 10_000_000
-    assert options.parse_count("1_000") == 1000
-    for text in ("0", "-1", "1.5", "", "k", "1g"):
-        with pytest.raises(UsageError, match="positive whole number"):
-            options.parse_count(text)
+def test_the_dataset_is_the_flag_the_variable_or_data(monkeypatch):
+    monkeypatch.setenv("WINNABLE_DATA", "elsewhere")
+    assert options.data_directory(None) == Path("elsewhere")
+    assert options.data_directory(Path("here")) == Path("here")
+    monkeypatch.delenv("WINNABLE_DATA")
+    assert options.data_directory(None) == Path("data")
