@@ -27,9 +27,11 @@ kpat
 from __future__ import annotations
 
 import random
+import struct
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import accumulate, count
+from itertools import accumulate
+from operator import mul
 
 from pipeline.errors import UsageError
 from pipeline.game.boards import Board
@@ -42,8 +44,10 @@ KPAT_SEEDS = range(1, 2**31)
 PYSOL_TWISTER = 32000
 
 C, D, H, S = range(4)
-_FOLD_TWO = bytes((S if card >> 4 in (C, S) else H) << 4 | card & 15 for card in range(256))
-_FOLD_ONE = bytes(S << 4 | card & 15 for card in range(256))
+_FOLDS = {
+    1: bytes(S << 4 | card & 15 for card in range(256)),
+    2: bytes((S if card >> 4 in (C, S) else H) << 4 | card & 15 for card in range(256)),
+}
 
 
 def deal(variant: Variant, seed: int, numbering: str = "native") -> Board:
@@ -74,17 +78,12 @@ Layout = tuple[tuple[Cards, ...], Cards]
 
 
 _MASK32, _MASK64 = 2**32 - 1, 2**64 - 1
+_GAMMA, _MIX1, _MIX2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
 @lru_cache
-def _native_deck(packs: int) -> bytes:
-    return bytes(suit << 4 | rank for suit in range(4) for rank in range(1, 14)) * packs
-
-
-@lru_cache
-def _swaps(cards: int) -> tuple[tuple[int, int, int], ...]:
-    """Return the index of each swap, its number of choices n, and 2**32 modulo n."""
-    return tuple((n - 1, n, 2**32 % n) for n in range(cards, 1, -1))
+def _native_deck(packs: int) -> tuple[int, ...]:
+    return tuple(suit << 4 | rank for suit in range(4) for rank in range(1, 14)) * packs
 
 
 @lru_cache
@@ -93,45 +92,84 @@ def _column_slices(sizes: Cards) -> tuple[tuple[slice, ...], int]:
     return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True)), ends[-1]
 
 
-def splitmix64(seed: int, start: int, size: int) -> list[int]:
-    """Return `size` 64-bit outputs of SplitMix64 from the one of index `start` on."""
-    first = seed + (start + 1) * 0x9E3779B97F4A7C15
-    states = [first + step & _MASK64 for step in _steps(size)]
-    mixed = [(z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _MASK64 for z in states]
-    mixed = [(z ^ z >> 27) * 0x94D049BB133111EB & _MASK64 for z in mixed]
-    return [z ^ z >> 31 for z in mixed]
+def native_draws(seed: int) -> Iterator[int]:
+    """Yield the 32-bit draws of a native number, as they are specified: SplitMix64 outputs, high half first."""
+    state = seed
+    while True:
+        state = state + _GAMMA & _MASK64
+        z = (state ^ state >> 30) * _MIX1 & _MASK64
+        z = (z ^ z >> 27) * _MIX2 & _MASK64
+        z ^= z >> 31
+        yield z >> 32
+        yield z & _MASK32
 
 
-@lru_cache
-def _steps(size: int) -> tuple[int, ...]:
-    return tuple(i * 0x9E3779B97F4A7C15 & _MASK64 for i in range(size))
+class _Batch:
+    """The first draws of any number, all at once: one integer holds every output in a lane of 128 bits.
+
+    A lane is as wide as the product of two 64-bit numbers, so one multiplication of large integers does them all; a
+    shift brings bits of one lane into the upper half of the next, where a mask ends them.
+    """
+
+    def __init__(self, draws: int) -> None:
+        outputs = (draws + 1) // 2
+        lanes = [1 << 128 * (outputs - 1 - i) for i in range(outputs)]  # the first output is the uppermost lane
+        self.ones = sum(lanes)
+        self.mask = self.ones * _MASK64
+        self.steps = sum(lane * ((i + 1) * _GAMMA & _MASK64) for i, lane in enumerate(lanes))
+        self.size = 16 * outputs
+        self.unpack = struct.Struct(">" + "8xII" * outputs).unpack
+
+    def draws(self, seed: int) -> tuple[int, ...]:
+        mask = self.mask
+        z = self.ones * seed + self.steps & mask
+        z = (z ^ z >> 30 & mask) * _MIX1 & mask
+        z = (z ^ z >> 27 & mask) * _MIX2 & mask
+        return self.unpack((z ^ z >> 31 & mask).to_bytes(self.size, "big"))
 
 
-def _draws(seed: int, batch: int) -> Iterator[int]:
-    """Yield 32-bit draws, computed a batch of outputs at a time (the lists are what makes it fast)."""
-    for start in count(0, batch):
-        for output in splitmix64(seed, start, batch):
-            yield output >> 32
-            yield output & _MASK32
+class _Shuffle:
+    """The native shuffle of a number of cards."""
+
+    def __init__(self, cards: int) -> None:
+        self.choices = range(cards, 1, -1)
+        self.batch = _Batch(len(self.choices))
+        self.pack = struct.Struct(f"<{len(self.choices)}Q").pack
+        self.unpack = struct.Struct(f"<{2 * len(self.choices)}I").unpack
+
+    def swaps(self, seed: int) -> tuple[int, ...]:
+        """Return the index each card is swapped with, from the last card down."""
+        halves = self.unpack(self.pack(*map(mul, self.batch.draws(seed), self.choices)))
+        # A draw can be rejected only if the low half of its product is below the number of choices: about one deal in
+        # 400,000.
+        if min(halves[::2]) < self.choices.start:
+            return tuple(self.careful_swaps(seed))
+        return halves[1::2]
+
+    def careful_swaps(self, seed: int) -> Iterator[int]:
+        """Yield the same, draw by draw as specified."""
+        draws = native_draws(seed)
+        for n in self.choices:
+            product = next(draws) * n
+            while product & _MASK32 < 2**32 % n:
+                product = next(draws) * n
+            yield product >> 32
+
+    def shuffle(self, cards: list[int], seed: int) -> None:
+        """Shuffle cards in place."""
+        i = len(cards)
+        for j in self.swaps(seed):
+            i -= 1
+            cards[i], cards[j] = cards[j], cards[i]
 
 
-def native_shuffle(cards: bytearray, seed: int) -> None:
-    """Shuffle cards in place as the native numbering does."""
-    draws = _draws(seed, len(cards) // 2)
-    for i, choices, uneven in _swaps(len(cards)):
-        product = next(draws) * choices
-        while product & _MASK32 < uneven:
-            product = next(draws) * choices
-        j = product >> 32
-        cards[i], cards[j] = cards[j], cards[i]
+_shuffle = lru_cache(_Shuffle)
 
 
 def _native(variant: Variant, seed: int) -> Layout:
-    deck = bytearray(_native_deck(variant.packs))
-    native_shuffle(deck, seed)
-    if variant.suits < 4:
-        deck = deck.translate(_FOLD_TWO if variant.suits == 2 else _FOLD_ONE)
-    cards = tuple(deck)
+    deck = list(_native_deck(variant.packs))
+    _shuffle(len(deck)).shuffle(deck, seed)
+    cards = tuple(deck) if variant.suits == 4 else tuple(bytes(deck).translate(_FOLDS[variant.suits]))
     slices, dealt = _column_slices(variant.columns)
     return tuple([cards[part] for part in slices]), cards[dealt:]
 

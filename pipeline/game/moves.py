@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple, SupportsInt
+from typing import Any, NamedTuple, SupportsInt
 
 from pipeline.errors import LineError
 
@@ -28,7 +28,7 @@ ENGINE_DEAL = 0xFFFF
 
 _LETTERS = "abcdefghijklmnop"
 _COUNTS = "0123456789ABCD"
-_MOVE = re.compile(r"-|([a-p])([a-p])([2-9A-D]?)")
+_MOVE = re.compile("-|[a-p][a-p][2-9A-D]?")
 
 MOVES_BY_TEXT = {
     _LETTERS[source] + _LETTERS[target] + ("" if cards == 1 else _COUNTS[cards]): Move(source, target, cards)
@@ -36,18 +36,36 @@ MOVES_BY_TEXT = {
     for target in range(16)
     for cards in range(1, 14)
 } | {"-": DEAL}
-_TEXT_OF = {move: text for text, move in MOVES_BY_TEXT.items()}
+
+
+def engine_number(move: Move) -> int:
+    """Return the engine's number of a move: ``source | target << 4 | cards << 8``, 0xFFFF for the deal."""
+    return ENGINE_DEAL if move == DEAL else move.source | move.target << 4 | move.cards << 8
 
 
 def engine_move(number: SupportsInt) -> Move:
-    """Return the move of an engine's number, ``source | target << 4 | cards << 8``; 0xFFFF is the deal."""
+    """Return the move of an engine's number."""
     code = int(number)
     return DEAL if code == ENGINE_DEAL else Move(code & 15, code >> 4 & 15, code >> 8)
 
 
+# By move, which a plain tuple equals, and by engine number, which numpy's integers equal.
+_TEXT_OF: dict[Any, str] = {move: text for text, move in MOVES_BY_TEXT.items()}
+_TEXT_OF |= {engine_number(move): text for move, text in list(_TEXT_OF.items())}
+
+
 def encode_line(moves: Iterable[tuple[int, int, int] | SupportsInt]) -> str:
-    """Return moves, or the engine's numbers for them, as the text of a line."""
-    return "".join(_TEXT_OF[Move(*move) if isinstance(move, tuple) else engine_move(move)] for move in moves)
+    """Return moves, or the engine's numbers for them, as the text of a line (fastest from a list of Python's integers).
+
+    Raises
+    ------
+    LineError
+        Something among them is no move.
+    """
+    try:
+        return "".join([_TEXT_OF[move] for move in moves])
+    except KeyError as error:
+        raise LineError(f"{error.args[0]!r} is no move") from None
 
 
 def split_line(line: str) -> list[str]:
@@ -58,7 +76,7 @@ def split_line(line: str) -> list[str]:
     LineError
         Something in it is no move; names the move's number and the text.
     """
-    texts = [match.group() for match in _MOVE.finditer(line)]
+    texts: list[str] = _MOVE.findall(line)
     if "".join(texts) != line:
         number, end = 1, 0
         while match := _MOVE.match(line, end):

@@ -8,15 +8,15 @@ same referee for bulk use: faster, and tested to agree.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Flag, auto
 from typing import NamedTuple
 
 from pipeline.errors import LineError
 from pipeline.game.boards import Board
 from pipeline.game.cards import ACE, KING, SET_SIZE, card_text, cards_text, is_red
-from pipeline.game.moves import DEAL, Move, parse_line
-from pipeline.game.verify import winning_moves
+from pipeline.game.moves import DEAL, Move, engine_move, parse_line
+from pipeline.game.verify import reaches, winning_moves
 
 __all__ = [
     "DEAL",
@@ -326,20 +326,29 @@ def replay(board: Board, moves: Iterable[Move] | str) -> Position:
     return position
 
 
-def verify_line(board: Board, line: str) -> int:
+def verify_line(board: Board, line: str | Sequence[int]) -> int:
     """Return how many moves a won line has: the fast path of the referee, for bulk use.
+
+    Parameters
+    ----------
+    board
+        What the line is played on.
+    line
+        Its text, or the engine's numbers of its moves.
 
     Raises
     ------
     LineError
-        The line does not win the board; says where and why.
+        The line does not win the board with its last move; says where and why.
     """
-    moves = winning_moves(board, line)
-    if moves is not None:
-        return moves
-    position = replay(board, line)
-    done, needed = position.sets_done, position.variant.sets_needed
-    raise LineError(f"the line ends after {len(parse_line(line))} moves with {done} of {needed} sets removed")
+    if reaches(board.variant) and (count := winning_moves(board, line)) is not None:
+        return count
+    moves = parse_line(line) if isinstance(line, str) else [engine_move(move) for move in line]
+    position = replay(board, moves)
+    if not position.won:
+        done, needed = position.sets_done, position.variant.sets_needed
+        raise LineError(f"the line ends after {len(moves)} moves with {done} of {needed} sets removed")
+    return len(moves)
 
 
 def spider_score(moves: int, sets: int) -> int:
