@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -44,7 +46,7 @@ class Entry:
     hardest: tuple[HardDeal, ...]
 
 
-def report_page(report: Report, runs: tuple[RunRecord, ...] = ()) -> str:
+def report_page(report: Report, runs: Iterable[RunRecord] = ()) -> str:
     """Return the page; the same report gives the same bytes.
 
     Parameters
@@ -63,7 +65,7 @@ def report_page(report: Report, runs: tuple[RunRecord, ...] = ()) -> str:
             entries=entries,
             others=[load_variant(name) for name in variant_ids() if name not in settled],
             overview=Markup(overview_figure(samples, labels, "overview")) if len(samples) > 1 else None,
-            runs=runs,
+            runs=_run_lines(report, runs),
             limits=LIMITS,
             deals=sum(entry.rate.deals for entry in report.variants),
             won=sum(entry.rate.won for entry in report.variants),
@@ -106,6 +108,14 @@ def _hard_deal(sample: Sample, place: int) -> HardDeal:
         moves=int(sample.moves[place]) if won else None,
         command=shlex.join(words),
     )
+
+
+def _run_lines(report: Report, runs: Iterable[RunRecord]) -> list[tuple[RunRecord, int]]:
+    """Pair the runs whose rows the report counts with how many they are."""
+    rows = Counter[str]()
+    for entry in report.variants:
+        rows.update(dict(entry.sample.runs))
+    return [(run, rows[run.id]) for run in runs if rows[run.id]]
 
 
 def _title(sample: Sample) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.analysis.plans import Plan, planned
+from pipeline.analysis.plans import Plan, RunRecord, planned
 from pipeline.analysis.statistics import Counts, Flags, Quantiles, quantiles
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition, Store
@@ -115,6 +115,7 @@ def sample_of(table: pa.Table, variant: Variant, numbering: str, *, missing: int
 
 def read_samples(
     store: Store,
+    runs: Iterable[RunRecord] = (),
     *,
     variants: Sequence[Variant] = (),
     numbering: str | None = None,
@@ -124,6 +125,8 @@ def read_samples(
 
     Parameters
     ----------
+    runs
+        The runs of the dataset, for what they planned.
     variants, numbering
         What to read; everything if not given. Variants that did not come with the package must be given.
     seeds
@@ -134,7 +137,7 @@ def read_samples(
     StoreError
         The dataset cannot be read, was made by other rules, or holds nothing of what is asked for.
     """
-    plans = planned(store)
+    plans = planned(runs)
     asked = {variant.id: variant for variant in variants}
     found = []
     for partition in _in_order({*store.partitions(), *plans}):

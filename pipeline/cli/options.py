@@ -24,7 +24,6 @@ else:  # generic only since Click 8.2
     _ParamType = click.ParamType
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-Decorator = Callable[[Command], Command]
 
 NUMBERINGS = ("native", "pysol", "kpat")
 FORMATS = ("table", "markdown", "csv", "json")
@@ -102,7 +101,7 @@ def variants_option(command: Command) -> Command:
     )(command)
 
 
-def variant_option(*, required: bool = True) -> Decorator[Command]:
+def variant_option(*, required: bool = True) -> Callable[[Command], Command]:
     """Add a single `--variant V` (`variant: str | None`)."""
     return click.option(
         "--variant",
@@ -139,7 +138,7 @@ def seeds_options(command: Command) -> Command:
     )(command)
 
 
-def nodes_option(default: int = 1_000_000) -> Decorator[Command]:
+def nodes_option(default: int = 1_000_000) -> Callable[[Command], Command]:
     """Add `--nodes N` (`nodes: int | None`); `default` is only said in the help."""
     return click.option(
         "--nodes",
@@ -179,7 +178,7 @@ def max_time_option(command: Command) -> Command:
     )(command)
 
 
-def format_option(*formats: str, default: str = "table") -> Decorator[Command]:
+def format_option(*formats: str, default: str = "table") -> Callable[[Command], Command]:
     """Add `--format` (`output_format: str`) with the given choices, by default those of tabular data."""
     return click.option(
         "--format",

@@ -11,6 +11,7 @@ import click
 from pipeline.cli import options
 
 if TYPE_CHECKING:
+    from pipeline.analysis.plans import RunRecord
     from pipeline.analysis.report import Report
 
 FORMATS = ("table", "markdown", "csv", "json", "html")
@@ -52,38 +53,107 @@ def report(
       winnable report --variant spider-1 --seeds 1:513 --format markdown
       winnable report --out reports/today
     """
+    from pipeline.analysis.plans import read_runs
     from pipeline.analysis.report import report_of
     from pipeline.analysis.samples import read_samples
     from pipeline.batch.store import Store
 
+    store = Store(options.data_directory(data))
+    runs = read_runs(store)
     samples = read_samples(
-        Store(options.data_directory(data)),
+        store,
+        runs,
         variants=options.chosen_variants(variants),
         numbering=numbering,
         seeds=options.chosen_seeds(seeds, seeds_from),
     )
     made = report_of(samples)
     if out is None:
-        click.echo(_render(made, output_format or "table"), nl=False)
+        click.echo(_render(made, runs, output_format or "table"), nl=False)
         return
     out.mkdir(parents=True, exist_ok=True)
     for name in FILES if output_format is None else [output_format]:
         path = out / FILES.get(name, "report.txt")
-        path.write_text(_render(made, name), encoding="utf-8")
+        path.write_text(_render(made, runs, name), encoding="utf-8")
         options.message(f"wrote {path}", verbosity)
     if output_format is None:
-        click.echo(_render(made, "table"), nl=False)
+        click.echo(_render(made, runs, "table"), nl=False)
 
 
-def _render(made: Report, form: str) -> str:
+def _render(made: Report, runs: list[RunRecord], form: str) -> str:
     from pipeline.analysis import tables
     from pipeline.analysis.report import report_json
 
     if form == "html":
         from pipeline.analysis.page import report_page
 
-        return report_page(made)
+        return report_page(made, runs)
     if form == "json":
         return json.dumps(report_json(made), indent=2) + "\n"
     forms = {"table": tables.text_report, "markdown": tables.markdown_report, "csv": tables.csv_report}
     return forms[form](made)
+
+
+@click.command()
+@click.argument("a", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("b", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@options.variants_option
+@options.numbering_option
+@options.seeds_options
+@click.option(
+    "--nodes",
+    type=options.COUNT,
+    metavar="N",
+    help="Compare as at this node limit, which both must have been searched to.  [default: the rows as they are]",
+)
+@options.format_option()
+def compare(
+    a: Path,
+    b: Path,
+    variants: tuple[str, ...],
+    numbering: str | None,
+    seeds: tuple[range, ...],
+    seeds_from: Path | None,
+    nodes: int | None,
+    output_format: str,
+) -> None:
+    r"""Compare two solvers, limits or datasets on the same seeds.
+
+    A and B are the directories (--data) of two datasets: of two versions, two settings, two machines. On the deals
+    both have it shows who settles more, with the discordant deals and McNemar's exact test, and how many positions B
+    needs for each of A's, with a 95% interval; and says in words whether the sample is large enough to tell.
+
+    \b
+    Example:
+      winnable run --variant spider-4 --seeds 1:2000 --data before
+      (change something)
+      winnable run --variant spider-4 --seeds 1:2000 --data after
+      winnable compare before after
+    """
+    from pipeline.analysis import compare as comparing
+    from pipeline.analysis.samples import read_samples
+    from pipeline.batch.store import Store
+    from pipeline.errors import DataError, SolverFault
+
+    chosen, wanted = options.chosen_variants(variants), options.chosen_seeds(seeds, seeds_from)
+    samples = [
+        {
+            f"{sample.variant.id}/{sample.numbering}": sample
+            for sample in read_samples(Store(side), variants=chosen, numbering=numbering, seeds=wanted)
+        }
+        for side in (a, b)
+    ]
+    try:
+        found = [
+            comparing.compare(samples[0][label], samples[1][label], label, nodes=nodes)
+            for label in samples[0]
+            if label in samples[1]
+        ]
+    except ValueError as error:
+        raise DataError(f"{a} and {b}: {error}") from error
+    if not found:
+        raise DataError(f"{a} and {b} have no variant in common")
+    click.echo(comparing.render(found, str(a), str(b), output_format), nl=False)
+    clash = [f"{one.label} {seed}" for one in found for seed in one.contradictions]
+    if clash:
+        raise SolverFault(f"won in one and lost in the other: {', '.join(clash[:5])}")

@@ -1,0 +1,116 @@
+"""Comparisons: discordant deals, words, limits, forms."""
+
+import csv
+import io
+import json
+
+import pytest
+from scipy import stats
+
+from pipeline.analysis import compare as comparing
+from pipeline.analysis.samples import sample_of
+from pipeline.batch.rows import Row, table_of
+from pipeline.game.variants import load_variant
+
+
+def sample(verdicts, positions=None, limit=1_000_000, first=1):
+    """Make a sample of a text like "wwul", one letter a deal."""
+    rows = []
+    for place, letter in enumerate(verdicts):
+        won = letter == "w"
+        count = limit if letter == "u" else (positions[place] if positions else 100)
+        verdict = {"w": "won", "l": "lost", "u": "unsettled"}[letter]
+        extra = ("-", 1, 1, 1299) if won else (None,) * 4
+        rows.append(Row(first + place, verdict, count, 1, limit, *extra, "0.1.0+7", "0" * 16, 0.1, "run-1"))
+    return sample_of(table_of(rows), load_variant("spider-4"), "native")
+
+
+def test_discordant_deals_and_the_ratio():
+    a = sample("wwuulw", [100, 200, 0, 0, 300, 50])
+    b = sample("wuwull", [200, 0, 10, 0, 300, 50])
+    got = comparing.compare(a, b, "spider-4/native")
+    assert (got.deals, got.left_out, got.settled) == (6, 0, (4, 4))
+    assert (got.only_a, got.only_b) == ((2,), (3,))
+    assert got.contradictions == (6,)
+    assert got.ratio.deals == 3
+    assert got.ratio.geometric == pytest.approx(2 ** (1 / 3))
+    assert "a solver is wrong" in got.conclusions[0]
+
+
+def test_only_common_deals_count():
+    got = comparing.compare(sample("wwww", first=1), sample("wwww", first=3), "spider-4/native")
+    assert (got.deals, got.left_out) == (2, 4)
+    none = comparing.compare(sample("ww", first=1), sample("ww", first=9), "spider-4/native")
+    assert none.conclusions[0] == "The two have no deal in common."
+    assert none.ratio is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "words"),
+    [
+        ("w" * 100, "w" * 100, "differ on less than 3.70% of all"),
+        ("w" * 95 + "u" * 5, "w" * 100, "Too few deals to tell who settles more: 5 deals are settled by B only"),
+        ("w" * 90 + "u" * 10, "w" * 100, "B settles more deals: 10 deals are settled by B only, 0 by A only"),
+        ("w" * 100, "w" * 90 + "u" * 10, "A settles more deals"),
+        ("w" * 93 + "u" * 7, "u" * 4 + "w" * 96, "cannot be told from this sample"),
+        ("w" * 95 + "u" * 5, "u" * 5 + "w" * 95, "cannot be told from this sample"),
+    ],
+)
+def test_the_verdict_in_words(a, b, words):
+    got = comparing.compare(sample(a), sample(b), "x/native")
+    assert words in got.conclusions[0]
+
+
+def test_effort_in_words():
+    even = [100 + i % 7 for i in range(60)]
+    more = [count * 2 + i % 3 for i, count in enumerate(even)]
+    base = sample("w" * 60, even)
+    assert "exactly the same positions" in comparing.compare(base, base, "x").conclusions[1]
+    assert comparing.compare(base, sample("w" * 60, more), "x").conclusions[1].startswith("B needs more positions")
+    assert comparing.compare(sample("w" * 60, more), base, "x").conclusions[1].startswith("B needs fewer positions")
+    swapped = sample("w" * 60, even[::-1])
+    assert "cannot be told" in comparing.compare(base, swapped, "x").conclusions[1]
+    assert "No deal was settled by both" in comparing.compare(sample("u"), sample("u"), "x").conclusions[1]
+
+
+def test_a_common_limit():
+    a, b = sample("www", [10, 500, 5000], limit=10_000), sample("wwu", [10, 100, 0], limit=1000)
+    plain = comparing.compare(a, b, "x")
+    assert plain.only_a == (3,)
+    assert "The node limits differ: 10,000 and 1,000." in plain.conclusions
+    cut = comparing.compare(a, b, "x", nodes=1000)
+    assert (cut.node_limits, cut.only_a, cut.settled) == ((1000, 1000), (), (2, 2))
+    with pytest.raises(ValueError, match="searched to 1,000 positions only"):
+        comparing.compare(a, b, "x", nodes=2000)
+
+
+def test_the_number_of_deals_needed_gives_the_power_promised():
+    needed = comparing.deals_needed(4, 12, 1000)
+    discordant = round(needed * 16 / 1000)
+    power = sum(
+        stats.binom.pmf(k, discordant, 0.75)
+        for k in range(discordant + 1)
+        if comparing.mcnemar(k, discordant - k) < comparing.LEVEL and k > discordant / 2
+    )
+    assert 0.7 < power < 0.9
+    assert comparing.deals_needed(5, 5, 1000) is None
+
+
+def test_forms():
+    found = [comparing.compare(sample("wwu"), sample("uww"), "spider-4/native")]
+    read = json.loads(comparing.render(found, "before", "after", "json"))
+    assert (read["a"], read["b"]) == ("before", "after")
+    (entry,) = read["comparisons"]
+    assert (entry["variant"], entry["numbering"], entry["only_a"], entry["only_b"]) == ("spider-4", "native", [1], [3])
+    assert entry["positions_ratio"]["interval"] == [0, None]
+    table = comparing.render(found, "before", "after", "table")
+    assert table.startswith("A: before\nB: after\n")
+    assert "A only: 1\n" in table
+    assert "| spider-4 | 3 | 0 | 2 | 2 | 1 | 1 |" in comparing.render(found, "a", "b", "markdown")
+    (line,) = csv.DictReader(io.StringIO(comparing.render(found, "a", "b", "csv")))
+    assert (line["variant"], line["A only"]) == ("spider-4", "1")
+
+
+def test_long_lists_are_cut():
+    got = comparing.compare(sample("w" * 50), sample("u" * 50), "x")
+    assert comparing.discordant_lines(got) == ["A only: " + ", ".join(map(str, range(1, 21))) + " and 30 more"]

@@ -1,0 +1,219 @@
+"""`report` and `compare` from the command line, on a dataset made up without a solver."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pipeline.batch.rows import table_of
+from pipeline.batch.store import Partition, Store
+from pipeline.cli.main import run_command
+from pipeline.game.variants import load_variant
+
+
+@pytest.fixture
+def data(tmp_path, made_up):
+    """A dataset of two variants; a run planned 20 more deals of one of them."""
+    store = Store(tmp_path / "data")
+    with store.writing("test"):
+        store.add(Partition("spider-4", "native"), table_of(made_up("spider-4", range(1, 101), unsettled=0.05)))
+        store.add(Partition("spider-4", "pysol"), table_of(made_up("spider-4", range(1, 51), key=2)))
+        store.add(Partition("spider-1", "native"), table_of(made_up("spider-1", range(1, 81), unsettled=0, key=3)))
+    manifest = {
+        "run_id": "20261130-000000-1",
+        "status": "interrupted",
+        "started": "2026-11-30T00:00:00+00:00",
+        "finished": "2026-11-30T00:01:00+00:00",
+        "versions": {"python": "3.11.7", "winnable": "0.1.0"},
+        "machine": {"host": "<b>host</b>", "system": "Linux", "processor": "x86_64", "cores": 2},
+        "deals": [{"variant": "spider-1", "numbering": "native", "seeds": ["1:60", "61:100"], "node_limit": 1_000_000}],
+    }
+    (store.runs / "20261130-000000-1.json").write_text(json.dumps(manifest))
+    return tmp_path / "data"
+
+
+def winnable(capsys, *words):
+    code = run_command(list(map(str, words)))
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    return code, captured.out, captured.err
+
+
+def report_json(capsys, *words):
+    code, out, _ = winnable(capsys, "report", "--format", "json", *words)
+    assert code == 0
+    return {(v["variant"], v["numbering"]): v for v in json.loads(out)["variants"]}
+
+
+def test_every_partition_is_reported_the_main_variants_first(capsys, data):
+    got = report_json(capsys, "--data", data)
+    assert list(got) == [("spider-1", "native"), ("spider-4", "native"), ("spider-4", "pysol")]
+    assert got["spider-4", "native"]["deals"] == 100
+    assert got["spider-4", "native"]["won"] == 95
+    assert got["spider-4", "native"]["unsettled"] == 5
+
+
+def test_planned_deals_without_an_outcome_count(capsys, data):
+    got = report_json(capsys, "--data", data)["spider-1", "native"]
+    assert (got["deals"], got["won"], got["unsettled"]) == (100, 80, 20)
+    assert (got["proved_win_rate"], got["upper_bound"]) == (0.8, 1.0)
+    assert got["positions"]["p99"] == 1_000_000
+    _, out, _ = winnable(capsys, "report", "--data", data)
+    assert "missing" in out
+
+
+def test_filters(capsys, data):
+    assert list(report_json(capsys, "--data", data, "--variant", "spider-1")) == [("spider-1", "native")]
+    assert list(report_json(capsys, "--data", data, "--numbering", "pysol")) == [("spider-4", "pysol")]
+    got = report_json(capsys, "--data", data, "--seeds", "91:110", "--variant", "spider-4", "--numbering", "native")
+    assert got["spider-4", "native"]["deals"] == 20
+    assert got["spider-4", "native"]["unsettled"] >= 10
+
+
+def test_seeds_from_a_file(capsys, data, tmp_path):
+    (tmp_path / "seeds").write_text("5\n7\n9:12 # four more\n")
+    got = report_json(capsys, "--data", data, "--seeds-from", tmp_path / "seeds", "--variant", "spider-1")
+    assert got["spider-1", "native"]["deals"] == 6
+
+
+def test_a_huge_range_takes_no_memory(capsys, data):
+    got = report_json(capsys, "--data", data, "--seeds", "0:9223372036854775807", "--variant", "spider-1")
+    assert got["spider-1", "native"]["deals"] == 2**63
+
+
+@pytest.mark.parametrize("words", [("--variant", "black-widow"), ("--numbering", "kpat"), ("--seeds", "5000:6000")])
+def test_nothing_of_what_is_asked_for_is_an_error(capsys, data, words):
+    code, out, err = winnable(capsys, "report", "--data", data, *words)
+    assert (code, out) == (3, "")
+    assert "no outcomes" in err
+
+
+def test_no_dataset_is_an_error_and_makes_none(capsys, tmp_path):
+    code, _, err = winnable(capsys, "report", "--data", tmp_path / "none")
+    assert code == 3
+    assert "winnable run" in err
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_dataset_may_come_from_the_environment(capsys, data, monkeypatch):
+    monkeypatch.setenv("WINNABLE_DATA", str(data))
+    assert ("spider-1", "native") in report_json(capsys)
+
+
+@pytest.mark.parametrize(
+    ("form", "name"), [("html", "report.html"), ("markdown", "report.md"), ("csv", "report.csv"),
+                       ("json", "report.json"), ("table", "report.txt")],
+)  # fmt: skip
+def test_one_form_is_one_file(capsys, data, tmp_path, form, name):
+    code, out, err = winnable(capsys, "report", "--data", data, "--out", tmp_path / "out", "--format", form)
+    assert (code, out) == (0, "")
+    assert name in err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [name]
+    _, printed, _ = winnable(capsys, "report", "--data", data, "--format", form)
+    assert (tmp_path / "out" / name).read_text() == printed
+
+
+def test_all_forms_at_once_and_quiet(capsys, data, tmp_path):
+    code, out, err = winnable(capsys, "report", "--data", data, "--out", tmp_path / "out", "-q")
+    assert (code, err) == (0, "")
+    assert out.startswith("Win rates")
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["report.csv", "report.html", "report.json", "report.md"]
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a directory that refuses this user")
+def test_an_unwritable_directory_is_one_line(capsys, data, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    code, _, err = winnable(capsys, "report", "--data", data, "--out", tmp_path / "locked" / "out")
+    assert code == 1
+    assert "locked" in err
+
+
+def test_a_file_in_the_place_of_the_directory_is_one_line(capsys, data, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.html").mkdir()
+    code, _, err = winnable(capsys, "report", "--data", data, "--out", tmp_path / "out", "--format", "html")
+    assert code == 1
+    assert "report.html" in err
+
+
+def test_a_dataset_of_other_rules_is_refused(capsys, data, made_up):
+    path = data / "outcomes" / "variant=spider-2" / "numbering=native"
+    store = Store(data)
+    with store.writing("test"):
+        store.add(Partition("spider-2", "native"), table_of(made_up("spider-1", range(1, 5))))
+    code, out, err = winnable(capsys, "report", "--data", data)
+    assert (code, out) == (3, "")
+    assert "rules" in err
+    assert str(path) in err
+    assert list(report_json(capsys, "--data", data, "--variant", "spider-1")) == [("spider-1", "native")]
+
+
+def test_a_variant_of_the_users_own_needs_its_file(capsys, tmp_path, made_up):
+    source = load_variant("spider-4")
+    assert source is not None
+    text = (
+        'id = "my-game"\nname = "Mine"\npacks = 2\nsuits = 4\ncolumns = [6, 6, 6, 6, 5, 5, 5, 5, 5, 5]\n'
+        'face_down = [5, 5, 5, 5, 4, 4, 4, 4, 4, 4]\ndeal = "blocked"\nunit = "suit"\nsets = "suit"\nwrap = false\n'
+        'numberings = ["native"]\n'
+    )
+    (tmp_path / "my-game.toml").write_text(text)
+    store = Store(tmp_path / "data")
+    with store.writing("test"):
+        store.add(Partition("my-game", "native"), table_of(made_up("spider-4", range(1, 21))))
+    code, _, err = winnable(capsys, "report", "--data", tmp_path / "data")
+    assert code == 3
+    assert "give its file with --variant" in err
+    got = report_json(capsys, "--data", tmp_path / "data", "--variant", tmp_path / "my-game.toml")
+    assert got["my-game", "native"]["deals"] == 20
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"run_id": 1}', '"\ud800"'])
+def test_a_damaged_manifest_is_refused(capsys, data, text):
+    (data / "runs" / "x.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+    code, out, err = winnable(capsys, "report", "--data", data)
+    assert (code, out) == (3, "")
+    assert "x.json" in err
+
+
+def test_a_closed_pipe_is_quiet(data):
+    command = f"{sys.executable} -m pipeline report --data {data} --format html | head -c 10"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_compare_two_datasets(capsys, data, tmp_path, made_up):
+    store = Store(tmp_path / "after")
+    with store.writing("test"):
+        rows = made_up("spider-4", range(1, 101), unsettled=0.0)
+        store.add(Partition("spider-4", "native"), table_of(rows))
+    code, out, _ = winnable(capsys, "compare", data, tmp_path / "after", "--format", "json")
+    assert code == 0
+    (entry,) = json.loads(out)["comparisons"]
+    assert (entry["variant"], entry["deals"], entry["settled"]) == ("spider-4", 100, [95, 100])
+    assert "Too few deals" in entry["conclusions"][0]
+    code, out, _ = winnable(capsys, "compare", data, tmp_path / "after", "--seeds", "1:50", "--nodes", "1M")
+    assert code == 0
+    assert "spider-4" in out
+
+
+def test_compare_names_contradictions_and_exits_four(capsys, data, tmp_path, made_up):
+    store = Store(tmp_path / "after")
+    with store.writing("test"):
+        store.add(Partition("spider-4", "native"), table_of(made_up("spider-4", range(1, 101), lost=1, unsettled=0)))
+    code, out, err = winnable(capsys, "compare", data, tmp_path / "after")
+    assert code == 4
+    assert "won in one and lost in the other" in err
+    assert "a solver is wrong" in out
+
+
+def test_compare_of_nothing_in_common(capsys, data, tmp_path, made_up):
+    store = Store(tmp_path / "after")
+    with store.writing("test"):
+        store.add(Partition("spider-easy", "native"), table_of(made_up("spider-easy", range(1, 11))))
+    code, _, err = winnable(capsys, "compare", data, tmp_path / "after")
+    assert code == 3
+    assert "no variant in common" in err
+    assert winnable(capsys, "compare", data, tmp_path / "nowhere")[0] == 2
