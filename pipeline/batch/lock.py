@@ -55,6 +55,20 @@ def hold(staging: Path, command: str, timeout: float = 0.0) -> Iterator[None]:
         lock.release()
 
 
+def current_holder(staging: Path) -> str | None:
+    """Return who holds the dataset now; None if nobody does."""
+    holder = staging / "holder.json"
+    if not holder.exists():
+        return None
+    try:
+        _acquire(staging, holder, 0.0).release()
+    except BusyError:
+        return describe_holder(staging)
+    except StoreError:  # a place nobody can write to
+        return None
+    return None
+
+
 def describe_holder(staging: Path) -> str:
     """Return who holds the lock, as it said itself."""
     found = _read_holder(staging / "holder.json")

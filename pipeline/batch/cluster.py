@@ -1,0 +1,111 @@
+"""Work on a Dask cluster: one already running, reached by its scheduler's address, or a local one."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pipeline.errors import UsageError
+
+T = TypeVar("T")
+_WINDOW = 4  # chunks a thread of the cluster; one more than here at home, the way is longer
+_PATIENCE = "20s"
+
+
+class DaskExecutor:
+    """Sends chunks to Dask workers, each of which makes its own solver and compares its bench signature.
+
+    A worker that dies costs nothing but its chunk: the scheduler gives it to another, and after a few deaths on the
+    same chunk the run halves it until it finds the deal.
+
+    Parameters
+    ----------
+    workers
+        Processes of the local cluster.
+    scheduler
+        Address of a running cluster; None to start a local one.
+    tls
+        Files of the certificate authority, the certificate and its key; all None for an unencrypted cluster.
+
+    Raises
+    ------
+    UsageError
+        Dask is not installed, the certificates are incomplete, or the scheduler does not answer.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        scheduler: str | None = None,
+        tls: tuple[Path | None, Path | None, Path | None] = (None, None, None),
+    ) -> None:
+        try:
+            distributed: Any = import_module("distributed")
+        except ImportError as error:
+            raise UsageError("the dask executor needs Dask: pip install 'winnable[dask]'") from error
+        self.lost: tuple[type[BaseException], ...] = (distributed.KilledWorker,)
+        self._cluster = None
+        security = _security(scheduler, tls)
+        if scheduler is None:
+            self._cluster = distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            )
+        try:
+            self._client = distributed.Client(self._cluster or scheduler, security=security, timeout=_PATIENCE)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"no Dask scheduler answers at {scheduler}: {error}") from error
+        self.size = sum(self._client.nthreads().values())
+        if self.size == 0:
+            self.close()
+            raise UsageError(f"the Dask cluster at {scheduler} has no workers")
+        self.window = _WINDOW * self.size
+        with contextlib.suppress(ValueError):
+            self._client.forward_logging("pipeline", logging.INFO)
+        self._pool = self._client.get_executor(pure=False)
+
+    def submit(self, task: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Send the task to the scheduler."""
+        future: Future[T] = self._pool.submit(task, *arguments)
+        return future
+
+    def breaks_all(self, error: BaseException) -> bool:
+        """The scheduler has replaced the worker; other chunks do not notice."""
+        return False
+
+    def renew(self) -> None:
+        """The scheduler sees to that."""
+
+    def stop(self) -> None:
+        """Chunks are short; what is in flight is waited for."""
+
+    def close(self, *, now: bool = False) -> None:
+        """Leave the cluster, and end it if it is ours."""
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+
+def _security(scheduler: str | None, tls: tuple[Path | None, Path | None, Path | None]) -> Any:
+    if tls == (None, None, None):
+        if scheduler is not None and scheduler.startswith(("tls://", "wss://")):
+            raise UsageError(f"{scheduler} needs --tls-ca, --tls-cert and --tls-key")
+        return None
+    if scheduler is None or None in tls:
+        raise UsageError("give --scheduler, --tls-ca, --tls-cert and --tls-key together")
+    for path in tls:
+        if path is not None and not path.is_file():
+            raise UsageError(f"{path}: no such file")
+    authority, certificate, key = map(str, tls)
+    security: Any = import_module("distributed.security")
+    return security.Security(
+        tls_ca_file=authority, tls_client_cert=certificate, tls_client_key=key, require_encryption=True
+    )

@@ -1,0 +1,161 @@
+"""A run: what is missing is cut into chunks, a window of them is in flight, their rows become parts.
+
+A run may be killed at any moment: what it has written stands, and the same run again settles the rest. A chunk whose
+worker died is tried again alone and halved until the deal that kills is found; that deal is named, the rest goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from pipeline.batch import workers
+from pipeline.batch.collect import Collector
+from pipeline.batch.config import RunSettings
+from pipeline.batch.executors import Executor, make_executor
+from pipeline.batch.logs import RunLog
+from pipeline.batch.manifest import Manifest, RunSummary, new_run_id
+from pipeline.batch.plan import Job
+from pipeline.batch.stopping import INTERRUPTED, Stopper
+from pipeline.batch.store import Partition, Store
+from pipeline.batch.window import NoProgress, Progress, Window
+from pipeline.batch.workers import Settler, Setup
+from pipeline.errors import WinnableError
+
+log = logging.getLogger(__name__)
+
+
+def run(
+    settings: RunSettings,
+    *,
+    settler: Callable[[], Settler] = workers.SolverSettler,
+    solver: str | None = None,
+    progress: Progress | None = None,
+    echo: Callable[[str], None] | None = None,
+) -> RunSummary:
+    """Settle what is missing of the deals in the settings.
+
+    Parameters
+    ----------
+    settler
+        Makes what settles deals, in each worker; the package's solver by default.
+    solver
+        What that settler's identity is; needed with one of your own.
+    progress
+        Is told what has been done.
+    echo
+        Is given messages for the user, a line each.
+
+    Returns
+    -------
+    RunSummary
+        Also of a run that SIGINT, SIGTERM or its `max_time` ended early: `stopped` says so. A second signal raises
+        KeyboardInterrupt at once.
+
+    Raises
+    ------
+    StoreError
+        The dataset is damaged, in use, of other rules, or cannot be written.
+    HandshakeError
+        A worker's solver is not this program's.
+    """
+    began = time.monotonic()
+    if solver is None:
+        from pipeline.version import SOLVER
+
+        solver = SOLVER
+    say = echo or (lambda _text: None)
+    store = Store(settings.data)
+    with Stopper(settings.max_time) as stopper, store.writing("run"):
+        jobs = plan_jobs(settings, store, solver)
+        summary = RunSummary(new_run_id(), jobs)
+        if not any(job.missing for job in jobs):
+            return summary
+        manifest = Manifest(store, settings, solver, summary.run_id)
+        manifest.write(summary, "running")
+        status = "failed"
+        run_log = RunLog(store.runs / f"{summary.run_id}.log")
+        try:
+            setup = Setup(settler, solver, summary.run_id, settings.memory)
+            _settle(settings, store, jobs, summary, setup, stopper, progress or NoProgress(), run_log, echo is not None)
+            for partition in {job.partition for job in jobs if job.counts.settled}:
+                store.compact(partition)
+            status = summary.stopped or "finished"
+        except KeyboardInterrupt:
+            status = INTERRUPTED
+            raise
+        except Exception as error:
+            log.error("the run failed: %s", error)
+            raise
+        finally:
+            summary.seconds = time.monotonic() - began
+            with contextlib.suppress(WinnableError) if sys.exc_info()[0] else contextlib.nullcontext():
+                manifest.write(summary, status)
+            run_log.close()
+    say(f"run {summary.run_id}: {summary.settled} deals settled in {summary.seconds:.1f} s")
+    return summary
+
+
+def plan_jobs(settings: RunSettings, store: Store, solver: str) -> list[Job]:
+    """Return what the settings ask for and the dataset lacks, one job a variant.
+
+    Raises
+    ------
+    StoreError
+        A partition is damaged or of other rules.
+    """
+    jobs = []
+    for number, deals in enumerate(settings.deals):
+        partition = Partition(deals.variant.id, deals.numbering)
+        store.check_rules(partition, deals.variant.rules_hash)
+        missing = store.missing(partition, deals.seeds, deals.nodes, retry=settings.retry, solver=solver)
+        jobs.append(Job.of(number, deals, missing, settings.chunk))
+    return jobs
+
+
+def _settle(
+    settings: RunSettings,
+    store: Store,
+    jobs: Sequence[Job],
+    summary: RunSummary,
+    setup: Setup,
+    stopper: Stopper,
+    progress: Progress,
+    run_log: RunLog,
+    loud: bool,
+) -> None:
+    executor = make_executor(settings, run_log)
+    collector = Collector(store, jobs, setup.solver, summary.run_id)
+    window = Window(jobs, summary, executor, setup, stopper, collector, progress)
+    stopper.when_stopped = executor.stop
+    now = True
+    try:
+        _warm_up(executor, setup, jobs, loud)
+        progress.start(jobs)
+        log.info("run %s: %d deals with %d workers", summary.run_id, summary.left, executor.size)
+        window.drive()
+        now = False
+    finally:
+        progress.end()
+        try:
+            collector.flush()
+            store.merge_pending()
+        finally:
+            executor.close(now=now)
+    summary.stopped = stopper.reason
+    log.info(
+        "run %s: %d settled, %d failed, %d left", summary.run_id, summary.settled, len(summary.failed), summary.left
+    )
+
+
+def _warm_up(executor: Executor, setup: Setup, jobs: Sequence[Job], loud: bool) -> None:
+    """Let one worker compile what is not cached, before the others need it."""
+    variants = [job.deals.variant for job in jobs if job.missing]
+    future = executor.submit(workers.warm_up, setup, variants, loud)
+    try:
+        future.result()
+    except executor.lost as error:
+        raise WinnableError(f"a worker died while it started: {error}") from error

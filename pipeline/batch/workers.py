@@ -1,0 +1,351 @@
+"""What runs in a worker: chunks of deals in, plain tuples out. Imports neither pandas nor pyarrow.
+
+A worker makes its solver when its first chunk comes, recomputes the bench signature, and refuses to work if it is not
+that of the run: a worker with another solver would write other rows.
+"""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from pipeline.errors import LineError, SolverFault, WinnableError
+from pipeline.game.deals import deal
+from pipeline.game.variants import Variant
+
+log = logging.getLogger(__name__)
+
+FAULT, MEMORY, ERROR, KILLED = "fault", "memory", "error", "killed"
+
+
+class Settled(NamedTuple):
+    """What a worker says about one deal; the columns of a row that are not the run's own."""
+
+    seed: int
+    verdict: str
+    positions: int
+    expanded: int
+    node_limit: int
+    line: str | None
+    moves: int | None
+    deals: int | None
+    score: int | None
+    seconds: float
+
+
+class Failure(NamedTuple):
+    """A deal that could not be settled: `kind` is one of `FAULT`, `MEMORY`, `ERROR`, `KILLED`."""
+
+    seed: int
+    kind: str
+    text: str
+
+
+class Settler(Protocol):
+    """What settles deals; one a worker."""
+
+    def identity(self) -> str:
+        """Return the solver's version with the bench signature recomputed here."""
+
+    def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> Any:
+        """Return the outcome of one deal, an object with the fields of `pipeline.solver.Outcome`."""
+
+
+class SolverSettler:
+    """The solver of this package."""
+
+    def __init__(self) -> None:
+        from pipeline.solver import Solver
+
+        self._solver = Solver()
+
+    def identity(self) -> str:
+        """Return the version with the bench signature recomputed in this process."""
+        from pipeline.engine.bench import signature
+        from pipeline.version import __version__
+
+        return f"{__version__}+{signature()}"
+
+    @staticmethod
+    def warm(variants: Sequence[Variant], echo: Callable[[str], None]) -> None:
+        """Compile what is not cached, saying so first."""
+        from pipeline.solver import warm
+
+        warm(variants, echo)
+
+    def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> Any:
+        """Deal and solve."""
+        return self._solver.solve(deal(variant, seed, numbering), nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What every worker of a run is told.
+
+    Attributes
+    ----------
+    settler
+        Makes the settler in the worker; an importable function or class. It comes from the caller of `run`, never
+        from a file.
+    solver
+        What the settler's identity must be.
+    run_id
+        Which run; a worker makes one settler for each.
+    memory
+        Bytes a worker may hold in all; None for no cap.
+    """
+
+    settler: Callable[[], Settler]
+    solver: str
+    run_id: str
+    memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Deals handed to a worker at once.
+
+    Attributes
+    ----------
+    job
+        Which of the run's deals, by place.
+    first
+        Place of the first seed among all that are missing of the job.
+    """
+
+    job: int
+    first: int
+    variant: Variant
+    numbering: str
+    seeds: Sequence[int]
+    nodes: int
+
+
+class ChunkResult(NamedTuple):
+    """What came of a chunk; a worker told to stop leaves the rest of the seeds, `done` says how many it did."""
+
+    settled: list[Settled]
+    failures: list[Failure]
+    done: int
+    seconds: float
+
+
+class HandshakeError(SolverFault):
+    """A worker whose solver is not the run's."""
+
+
+# ---- in the worker
+
+
+class _Worker(threading.local):
+    """The settler of this process, or of this thread where a Dask worker has several."""
+
+    def __init__(self) -> None:
+        self.run_id: str | None = None
+        self.settler: Settler | None = None
+
+    def ready(self, setup: Setup) -> Settler:
+        """Return the settler, made and compared on the first call."""
+        if self.run_id != setup.run_id:
+            self.settler = setup.settler()
+            found = self.settler.identity()
+            if found != setup.solver:
+                raise HandshakeError(
+                    f"bench mismatch: worker {os.getpid()} on {_host()} computes solver {found}, this run is of "
+                    f"{setup.solver}; install the same winnable everywhere, and clear stale caches"
+                )
+            self.run_id = setup.run_id
+            if setup.memory is not None:
+                _cap_memory(setup.memory)
+        if self.settler is None:
+            self.settler = setup.settler()
+        return self.settler
+
+
+_worker = _Worker()
+_stop: Any = None
+
+
+def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
+    """Settle a chunk; a deal that fails is reported and the rest goes on.
+
+    Raises
+    ------
+    HandshakeError
+        This worker's solver is not the run's.
+    """
+    settler: Settler | None = _worker.ready(setup)
+    settled: list[Settled] = []
+    failures: list[Failure] = []
+    began = time.perf_counter()
+    done = 0
+    for seed in chunk.seeds:
+        if done and _stop is not None and _stop.is_set():
+            break
+        done += 1
+        try:
+            start = time.thread_time()
+            outcome = (settler or _worker.ready(setup)).settle(chunk.variant, chunk.numbering, seed, chunk.nodes)
+            spent = time.thread_time() - start
+            settled.append(
+                Settled(
+                    seed,
+                    outcome.verdict,
+                    outcome.positions,
+                    outcome.expanded,
+                    outcome.node_limit,
+                    outcome.line,
+                    outcome.moves,
+                    outcome.deals,
+                    outcome.score,
+                    spent,
+                )
+            )
+        except MemoryError:
+            # Whatever the search had grown goes with its settler; the next deal starts with a new one.
+            settler = _worker.settler = None
+            failures.append(Failure(seed, MEMORY, "needs more memory than a worker may have"))
+            log.error("%s: out of memory", _name(chunk, seed))
+        except SolverFault as error:
+            failures.append(Failure(seed, FAULT, str(error)))
+            log.error("%s: solver fault: %s", _name(chunk, seed), error)
+        except Exception as error:
+            failures.append(Failure(seed, ERROR, f"{type(error).__name__}: {error}"))
+            log.exception("%s: failed", _name(chunk, seed))
+    return ChunkResult(settled, failures, done, time.perf_counter() - began)
+
+
+def warm_up(setup: Setup, variants: Sequence[Variant], loud: bool) -> None:
+    """Make this worker's settler, with all that must be compiled for these variants.
+
+    Raises
+    ------
+    HandshakeError
+        This worker's solver is not the run's.
+    """
+    warm = getattr(setup.settler, "warm", None)
+    if warm is not None:
+        warm(variants, _say if loud else _keep_quiet)
+    _worker.ready(setup)
+
+
+class StoredLine(NamedTuple):
+    """A won row as `verify` replays it."""
+
+    seed: int
+    line: str
+    moves: int
+    deals: int
+    score: int
+
+
+def check_lines(variant: Variant, numbering: str, rows: Sequence[StoredLine]) -> list[tuple[int, str]]:
+    """Replay stored lines through the referee; return the seeds whose line does not hold, with the reason."""
+    from pipeline.game.rules import spider_score, verify_line
+
+    faults = []
+    for row in rows:
+        try:
+            moves = verify_line(deal(variant, row.seed, numbering), row.line)
+        except (LineError, WinnableError) as error:
+            faults.append((row.seed, str(error)))
+            continue
+        expected = moves, row.line.count("-"), spider_score(moves, variant.sets_needed)
+        if expected != (row.moves, row.deals, row.score):
+            stored = f"moves {row.moves}, deals {row.deals}, score {row.score}"
+            faults.append((row.seed, f"its line has moves, deals, score {expected}, the row says {stored}"))
+    return faults
+
+
+def start_worker(stop: Any, log_queue: Any, level: int) -> None:
+    """Prepare a worker process: it leaves signals to its parent, dies with it, and sends it what it logs.
+
+    Parameters
+    ----------
+    stop
+        An event of the parent's: finish the deal at hand, then return the chunk.
+    log_queue
+        Queue of the parent's MultiProcessingHandler; None if it keeps no log.
+    level
+        The parent's logging level.
+    """
+    use_stop(stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True, name="parent-watch").start()
+    if log_queue is not None:
+        log_queue.cancel_join_thread()
+        root = logging.getLogger("pipeline")
+        root.handlers[:] = [logging.handlers.QueueHandler(log_queue)]
+        root.setLevel(level)
+        root.propagate = False
+
+
+def use_stop(stop: Any) -> None:
+    """Look at this event after every deal."""
+    global _stop
+    _stop = stop
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _keep_quiet(_text: str) -> None:
+    pass
+
+
+def _die_with(sentinel: Any) -> None:
+    wait([sentinel])
+    os._exit(1)
+
+
+def _cap_memory(most: int) -> None:
+    """Limit the address space so that about `most` bytes may be resident.
+
+    What is reserved but not resident now (code, thread stacks, the compiler's arenas) does not count.
+    """
+    try:
+        import resource
+    except ImportError:
+        log.warning("this system cannot cap a worker's memory")
+        return
+    reserved, resident = _pages()
+    limit = max(reserved - resident + most, reserved)
+    _soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+
+def _pages() -> tuple[int, int]:
+    """Return reserved and resident bytes of this process; zeros where the system does not say."""
+    try:
+        words = Path("/proc/self/statm").read_text(encoding="ascii").split()
+        reserved, resident, *_ = (int(word) * os.sysconf("SC_PAGESIZE") for word in words)
+    except (OSError, ValueError):
+        return 0, 0
+    return reserved, resident
+
+
+def _host() -> str:
+    import socket
+
+    return socket.gethostname()
+
+
+def _name(chunk: Chunk, seed: int) -> str:
+    return f"{chunk.variant.id} {chunk.numbering} {seed}"

@@ -1,0 +1,62 @@
+"""Progress on stderr, where that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.batch.plan import Job
+
+
+def wanted(verbosity: int) -> bool:
+    """Whether to draw: not when asked to be quiet, and not into a file or a pipe."""
+    return verbosity >= 0 and sys.stderr.isatty()
+
+
+class RunBar:
+    """A bar over all deals of a run, with what became of them so far."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._jobs: Sequence[Job] = ()
+
+    def start(self, jobs: Sequence[Job]) -> None:
+        """Draw the bar."""
+        from tqdm import tqdm
+
+        self._jobs = jobs
+        left = sum(job.counts.left for job in jobs)
+        self._bar = tqdm(total=left, unit="deal", smoothing=0.1, dynamic_ncols=True, file=sys.stderr)
+
+    def advance(self, job: Job, deals: int) -> None:
+        """Draw it longer."""
+        won, lost, unsettled = (
+            sum(getattr(one.counts, name) for one in self._jobs) for name in ("won", "lost", "unsettled")
+        )
+        self._bar.set_description_str(job.deals.variant.id, refresh=False)
+        self._bar.set_postfix_str(f"won {won}, lost {lost}, unsettled {unsettled}", refresh=False)
+        self._bar.update(deals)
+
+    def end(self) -> None:
+        """Leave it as it is."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+class CountBar:
+    """A bar that is told how many more are done."""
+
+    def __init__(self, total: int, unit: str, *, visible: bool) -> None:
+        from tqdm import tqdm
+
+        self._bar = tqdm(total=total, unit=unit, disable=not visible, dynamic_ncols=True, file=sys.stderr)
+
+    def __call__(self, count: int) -> None:
+        """Draw it longer."""
+        self._bar.update(count)
+
+    def close(self) -> None:
+        """Leave it as it is."""
+        self._bar.close()

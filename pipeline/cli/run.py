@@ -1,0 +1,333 @@
+"""`run`, `status`, `verify`, `compact`, `merge`, `export`: settling deals and looking after the dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli import options
+
+if TYPE_CHECKING:
+    from pipeline.batch.config import RunSettings
+    from pipeline.batch.manifest import RunSummary
+    from pipeline.batch.store import Partition, Store
+
+_CONFIG = click.argument(
+    "config", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="[CONFIG]"
+)
+
+
+def _executor_options(command: options.Command) -> options.Command:
+    """Add where deals are settled: `--executor`, `--scheduler`, the TLS files."""
+    file = click.Path(path_type=Path, dir_okay=False)
+    for decorate in (
+        click.option("--tls-key", type=file, metavar="FILE", help="Key of that certificate."),
+        click.option("--tls-cert", type=file, metavar="FILE", help="Certificate for the Dask cluster."),
+        click.option("--tls-ca", type=file, metavar="FILE", help="Certificate authority of the Dask cluster."),
+        click.option(
+            "--scheduler",
+            type=options.Kind("address", "read_address"),
+            metavar="URL",
+            help="Dask scheduler, like tls://host:8786.  [default: a local cluster]",
+        ),
+        click.option(
+            "--executor",
+            type=click.Choice(("processes", "inline", "dask")),
+            help="Where deals are settled: worker processes, this process, or a Dask cluster.  [default: processes]",
+        ),
+    ):
+        command = decorate(command)
+    return command
+
+
+@click.command()
+@_CONFIG
+@options.data_option
+@options.variants_option
+@options.numbering_option
+@options.seeds_options
+@options.nodes_option()
+@options.workers_option
+@options.shard_option
+@options.max_time_option
+@click.option(
+    "--retry",
+    type=click.Choice(("none", "unsettled")),
+    help="Settle again, at this limit, what another version of the solver left unsettled.  [default: none]",
+)
+@click.option(
+    "--memory",
+    type=options.Kind("size", "read_size"),
+    metavar="SIZE",
+    help="Most memory of a worker, like 2GB: a deal that needs more fails alone.  [default: no cap]",
+)
+@click.option(
+    "--chunk",
+    type=options.COUNT,
+    metavar="N",
+    help="Deals handed to a worker at once.  [default: about 0.3 seconds of work]",
+)
+@_executor_options
+@click.option("--dry-run", is_flag=True, help="Say what would be done and about how long it takes, and do nothing.")
+@click.option("--report/--no-report", default=None, help="Print the report of the settled variants at the end.")
+@options.format_option()
+@options.verbosity_options
+def run(config: Path | None, dry_run: bool, output_format: str, verbosity: int, **flags: Any) -> None:
+    r"""Settle numbered deals into the dataset.
+
+    Give the deals by a configuration file (see configs/), by flags, or both: a flag outdoes the environment
+    (WINNABLE_NODES and so on), which outdoes the file. The same command again settles what is missing and nothing
+    twice; a larger --nodes settles again only what was left unsettled at a smaller one. Ctrl-C finishes the deals at
+    hand and keeps them.
+
+    Memory: a worker takes about 200 MB, and at a node limit above a million up to about 100 bytes more a position.
+
+    \b
+    Examples:
+      winnable run configs/quick.toml
+      winnable run --variant spider-4 --seeds 1:1000
+      winnable run --variant spider-1 --seeds 1:1000000 --shard 3/16 --data part3
+      winnable run configs/documented.toml --dry-run
+    """
+    from pipeline.batch.config import load_settings
+    from pipeline.batch.logs import show_on_terminal
+    from pipeline.batch.runs import run as settle
+
+    settings = load_settings(config, _flags(flags))
+    show_on_terminal(verbosity)
+    if dry_run:
+        _show_plan(settings, output_format)
+        return
+    bar = _progress(verbosity)
+    summary = settle(settings, progress=bar, echo=None if verbosity < 0 else lambda text: options.message(text))
+    if settings.report and summary.stopped is None:
+        _print_report(settings, output_format)
+    else:
+        click.echo(_table(_run_records(summary), output_format), nl=False)
+    _end(summary, verbosity)
+
+
+def _flags(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the flags by key of the settings' table."""
+    from pipeline.batch.seeds import Seeds
+
+    flags = dict(given)
+    flags["seeds"] = Seeds.of(flags["seeds"]) if flags["seeds"] else None
+    return flags
+
+
+def _progress(verbosity: int) -> Any:
+    from pipeline.batch.window import NoProgress
+    from pipeline.cli.progress import RunBar, wanted
+
+    return RunBar() if wanted(verbosity) else NoProgress()
+
+
+def _end(summary: RunSummary, verbosity: int) -> None:
+    """End with the exit code that the run has earned."""
+    from pipeline.batch.stopping import INTERRUPTED, MAX_TIME, TERMINATED
+    from pipeline.cli.main import Terminated
+
+    if summary.stopped == MAX_TIME:
+        options.message(f"time is up: {summary.left:,} deals left; the same command goes on from here", verbosity)
+    if summary.stopped not in (INTERRUPTED, TERMINATED):
+        summary.raise_if_failed()
+        return
+    raise Terminated if summary.stopped == TERMINATED else KeyboardInterrupt
+
+
+def _run_records(summary: RunSummary) -> list[dict[str, Any]]:
+    return [
+        {
+            "variant": job.deals.variant.id,
+            "numbering": job.deals.numbering,
+            "node_limit": job.deals.nodes,
+            "deals": job.counts.planned,
+            "had": job.counts.present,
+            "settled": job.counts.settled,
+            "won": job.counts.won,
+            "lost": job.counts.lost,
+            "unsettled": job.counts.unsettled,
+            "failed": job.counts.failed,
+            "left": job.counts.left,
+        }
+        for job in summary.jobs
+    ]
+
+
+def _show_plan(settings: RunSettings, output_format: str) -> None:
+    from pipeline.batch.overview import estimate_seconds
+    from pipeline.batch.runs import plan_jobs
+    from pipeline.batch.store import Store
+    from pipeline.version import SOLVER
+
+    store = Store(settings.data)
+    jobs = plan_jobs(settings, store, SOLVER)
+    records = []
+    for job in jobs:
+        seconds = estimate_seconds(store, [job], settings.workers)
+        records.append(
+            {
+                "variant": job.deals.variant.id,
+                "numbering": job.deals.numbering,
+                "node_limit": job.deals.nodes,
+                "deals": job.counts.planned,
+                "had": job.counts.present,
+                "to_settle": job.missing.count,
+                "estimated_seconds": None if seconds is None else round(seconds, 1),
+            }
+        )
+    click.echo(_table(records, output_format), nl=False)
+
+
+def _print_report(settings: RunSettings, output_format: str) -> None:
+    from pipeline.analysis import tables
+    from pipeline.analysis.plans import read_runs
+    from pipeline.analysis.report import report_json, report_of
+    from pipeline.analysis.samples import read_samples
+    from pipeline.batch.store import Store
+
+    store = Store(settings.data)
+    variants = [deals.variant for deals in settings.deals]
+    made = report_of(read_samples(store, read_runs(store), variants=variants, numbering=settings.deals[0].numbering))
+    if output_format == "json":
+        click.echo(_json(report_json(made)), nl=False)
+        return
+    forms = {"table": tables.text_report, "markdown": tables.markdown_report, "csv": tables.csv_report}
+    click.echo(forms[output_format](made), nl=False)
+
+
+@click.command()
+@_CONFIG
+@options.data_option
+@options.variants_option
+@options.numbering_option
+@options.seeds_options
+@options.nodes_option()
+@options.format_option()
+@options.verbosity_options
+def status(config: Path | None, output_format: str, verbosity: int, **flags: Any) -> None:
+    r"""Show what is done, what is missing, and at which limits.
+
+    What is missing is counted against the configuration or the seeds given; without them, against what earlier runs
+    planned.
+
+    \b
+    Examples:
+      winnable status
+      winnable status configs/documented.toml
+      winnable status --variant spider-4 --seeds 1:100000
+    """
+    from pipeline.analysis.plans import planned, read_runs
+    from pipeline.batch import lock
+    from pipeline.batch.config import load_settings
+    from pipeline.batch.overview import status_of
+    from pipeline.batch.store import Store
+
+    settings = load_settings(config, _flags(flags), need_seeds=False)
+    store = Store(settings.data)
+    runs = read_runs(store)
+    wanted = {partition: plan.seeds for partition, plan in planned(runs).items()}
+    wanted |= {_partition(deals): deals.seeds for deals in settings.deals if deals.seeds}
+    asked = {_partition(deals) for deals in settings.deals} if config or flags["variants"] else None
+    partitions = [one for one in sorted({*store.partitions(), *wanted}) if asked is None or one in asked]
+    records = []
+    for found in (status_of(store, partition, wanted.get(partition)) for partition in partitions):
+        records.append(
+            {
+                "variant": found.partition.variant,
+                "numbering": found.partition.numbering,
+                "seeds": f"{found.first}:{found.last}" if found.deals else "-",
+                "done": found.deals,
+                "missing": found.missing,
+                "won": found.won,
+                "lost": found.lost,
+                "unsettled": found.unsettled,
+                "unsettled_at": ", ".join(f"{limit} ({count})" for limit, count in found.node_limits) or "-",
+                "parts": found.parts,
+                "bytes": found.size,
+            }
+        )
+    click.echo(_table(records, output_format), nl=False)
+    holder = lock.current_holder(store.staging)
+    if holder:
+        options.message(f"in use by {holder}", verbosity)
+    if runs:
+        options.message(f"last run {runs[-1].id}: {runs[-1].status}", verbosity)
+
+
+def _partition(deals: Any) -> Partition:
+    from pipeline.batch.store import Partition
+
+    return Partition(deals.variant.id, deals.numbering)
+
+
+def _chosen(store: Store, variants: tuple[str, ...], numbering: str | None) -> list[Partition]:
+    """Return the partitions that the flags ask for; all without them."""
+    ids = {variant.id for variant in options.chosen_variants(variants)}
+    return [
+        partition
+        for partition in store.partitions()
+        if (not ids or partition.variant in ids) and numbering in (None, partition.numbering)
+    ]
+
+
+@click.command()
+@options.data_option
+@options.variants_option
+@options.numbering_option
+@options.verbosity_options
+def compact(data: Path | None, variants: tuple[str, ...], numbering: str | None, verbosity: int) -> None:
+    r"""Join many small parts into few sorted ones.
+
+    Every run does it for its own; after many shards or merges it is worth a command. It may be killed at any moment.
+
+    \b
+    Example:
+      winnable compact
+    """
+    from pipeline.batch.store import Store
+
+    store = Store(options.data_directory(data))
+    chosen = _chosen(store, variants, numbering)
+    if not chosen:
+        options.message(f"{store.data}: no outcomes", verbosity)
+        return
+    with store.writing("compact"):
+        for partition in chosen:
+            before, after = store.compact(partition)
+            options.message(f"{partition}: {before} parts, now {after}", verbosity)
+
+
+def _table(records: list[dict[str, Any]], form: str) -> str:
+    """Return records of equal keys in one of the forms of tabular data; texts left, numbers right."""
+    import csv
+    import io
+
+    from pipeline.analysis.tables import Section, markdown_table, text_table
+
+    if form == "json":
+        return _json(records)
+    header = tuple(records[0]) if records else ()
+    if form == "csv":
+        target = io.StringIO()
+        writer = csv.DictWriter(target, header, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+        return target.getvalue()
+    if not records:
+        return "no outcomes\n"
+    names = sum(1 for value in records[0].values() if isinstance(value, str))
+    rows = tuple(
+        tuple("-" if v is None else f"{v:,}" if isinstance(v, int) else str(v) for v in r.values()) for r in records
+    )
+    section = Section("", header, rows, names)
+    return (markdown_table if form == "markdown" else text_table)(section) + "\n"
+
+
+def _json(value: Any) -> str:
+    import json
+
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

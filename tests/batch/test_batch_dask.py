@@ -1,0 +1,77 @@
+"""The same deals on a Dask cluster on loopback give the same table, also when a worker is killed."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from batch_settlers import IDENTITY, Fake
+
+from pipeline.batch import runs
+from pipeline.batch.cluster import DaskExecutor
+from pipeline.batch.workers import HandshakeError
+from pipeline.errors import UsageError
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+
+
+def run(settings, **options):
+    return runs.run(settings, settler=Fake(**options), solver=IDENTITY)
+
+
+def test_a_local_cluster_gives_the_same_table(settings_for, rows_in, tmp_path):
+    run(settings_for("1:200"))
+    summary = run(settings_for("1:200", data="dask", executor="dask"), raises=frozenset())
+    assert summary.settled == 200
+    assert rows_in(tmp_path / "dask") == rows_in(tmp_path / "data")
+
+
+def test_a_killed_worker_costs_nothing(settings_for, rows_in, tmp_path):
+    run(settings_for("1:300"))
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
+    ) as cluster:
+        killed = []
+
+        def kill_one():
+            time.sleep(0.7)
+            process = next(iter(cluster.workers.values())).process.process
+            killed.append(process.pid)
+            os.kill(process.pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill_one)
+        killer.start()
+        settings = settings_for("1:300", data="dask", executor="dask", scheduler=cluster.scheduler_address)
+        summary = run(settings, seconds=0.01)
+        killer.join()
+    assert killed
+    assert summary.failed == []
+    assert rows_in(tmp_path / "dask") == rows_in(tmp_path / "data")
+
+
+def test_a_remote_worker_with_another_solver_is_refused(settings_for):
+    with pytest.raises(HandshakeError, match="bench mismatch"):
+        run(settings_for("1:20", executor="dask", workers=1), identity="0.1.0+1")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "tls", "text"),
+    [
+        ("tls://127.0.0.1:1", (None, None, None), "needs --tls-ca"),
+        ("tls://127.0.0.1:1", ("ca.pem", None, None), "together"),
+        (None, ("ca.pem", "cert.pem", "key.pem"), "together"),
+        ("tls://127.0.0.1:1", ("no-ca.pem", "no-cert.pem", "no-key.pem"), "no-ca.pem: no such file"),
+    ],
+)
+def test_incomplete_certificates_are_refused(tmp_path, scheduler, tls, text):
+    files = tuple(name and tmp_path / name for name in tls)
+    with pytest.raises(UsageError, match=text):
+        DaskExecutor(1, scheduler, files)
+
+
+def test_a_scheduler_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr("pipeline.batch.cluster._PATIENCE", "1s")
+    with pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        DaskExecutor(1, "tcp://127.0.0.1:9")

@@ -1,0 +1,202 @@
+"""Runs: what is missing is settled once, in any chunks, by any workers; what fails is named."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from batch_settlers import IDENTITY, Fake, outcome
+
+from pipeline.batch import runs
+from pipeline.batch.config import Deals
+from pipeline.batch.rows import rows_of
+from pipeline.batch.seeds import Seeds
+from pipeline.batch.store import Partition, Store
+from pipeline.batch.workers import HandshakeError
+from pipeline.errors import PartialFailure, SolverFault, StoreError
+from pipeline.game.variants import load_variant
+
+SPIDER = Partition("spider-4", "native")
+
+
+def run(settings, **options):
+    return runs.run(settings, settler=Fake(**options), solver=IDENTITY)
+
+
+def manifest_of(settings, summary):
+    return json.loads((settings.data / "runs" / f"{summary.run_id}.json").read_text())
+
+
+def test_a_run_settles_its_deals_and_leaves_one_part(settings_for, rows_in):
+    settings = settings_for("1:100")
+    summary = run(settings)
+    rows = rows_in(settings.data)[SPIDER]
+    assert [row.seed for row in rows] == list(range(1, 101))
+    variant = load_variant("spider-4")
+    for row in rows:
+        expected = outcome(variant, "native", row.seed, 1000)
+        assert (row.verdict, row.positions, row.line) == (expected.verdict, expected.positions, expected.line)
+        assert (row.solver, row.rules_hash) == (IDENTITY, variant.rules_hash)
+    counts = summary.jobs[0].counts
+    assert (counts.planned, counts.present, counts.settled, counts.left) == (100, 0, 100, 0)
+    assert counts.won == sum(row.verdict == "won" for row in rows)
+    assert [part.path.name for part in Store(settings.data).parts(SPIDER)] == ["part-1-100.parquet"]
+    assert not list((settings.data / ".staging").glob("*.parquet"))
+
+
+def test_the_manifest_says_what_was_done(settings_for):
+    settings = settings_for("1:50")
+    summary = run(settings, raises={7})
+    manifest = manifest_of(settings, summary)
+    assert manifest["status"] == "finished"
+    assert manifest["solver"] == IDENTITY
+    assert manifest["deals"][0]["seeds"] == ["1:50"]
+    assert manifest["deals"][0]["won"] + manifest["deals"][0]["lost"] + manifest["deals"][0]["unsettled"] == 49
+    assert manifest["failed"] == [
+        {
+            "variant": "spider-4",
+            "numbering": "native",
+            "seed": 7,
+            "kind": "error",
+            "text": "ValueError: no outcome for 7",
+        }
+    ]
+    assert "no outcome for 7" in (settings.data / "runs" / f"{summary.run_id}.log").read_text()
+
+
+def test_the_same_run_again_does_nothing(settings_for, tmp_path):
+    settings = settings_for("1:100")
+    run(settings)
+    before = sorted((path, path.stat().st_mtime_ns) for path in settings.data.rglob("*.parquet"))
+    trace = tmp_path / "trace"
+    summary = run(settings, trace=str(trace))
+    assert (summary.settled, summary.jobs[0].counts.present) == (0, 100)
+    assert not trace.exists()
+    assert sorted((path, path.stat().st_mtime_ns) for path in settings.data.rglob("*.parquet")) == before
+
+
+def test_a_larger_limit_settles_only_what_was_unsettled_at_a_smaller_one(settings_for, rows_in, tmp_path):
+    run(settings_for("1:200", nodes=500))
+    unsettled = [row.seed for row in rows_in(tmp_path / "data")[SPIDER] if row.verdict == "unsettled"]
+    trace = tmp_path / "trace"
+    run(settings_for("1:200", nodes=1500), trace=str(trace))
+    assert sorted(map(int, trace.read_text().split())) == unsettled
+    run(settings_for("1:200", nodes=1500, data="fresh"))
+    rows, fresh = rows_in(tmp_path / "data")[SPIDER], rows_in(tmp_path / "fresh")[SPIDER]
+    assert [row._replace(node_limit=0) for row in rows] == [row._replace(node_limit=0) for row in fresh]
+    assert {row.node_limit for row in rows if row.seed in unsettled} == {1500}
+
+
+def test_a_smaller_limit_leaves_everything_as_it_is(settings_for, rows_in, tmp_path):
+    run(settings_for("1:100", nodes=1000))
+    before = rows_in(tmp_path / "data")
+    assert run(settings_for("1:100", nodes=100)).settled == 0
+    assert rows_in(tmp_path / "data") == before
+
+
+def test_retry_settles_what_another_solver_left_unsettled(settings_for, tmp_path):
+    settings = settings_for("1:100", nodes=800)
+    run(settings)
+    again = replace(settings, retry=True)
+    assert run(again).settled == 0
+    newer = Fake(identity="0.2.0+1")
+    summary = runs.run(again, settler=newer, solver="0.2.0+1")
+    assert summary.settled == summary.jobs[0].counts.unsettled > 0
+    assert runs.run(again, settler=newer, solver="0.2.0+1").settled == 0
+    solvers = {row.verdict: row.solver for row in rows_of(Store(settings.data).read("spider-4"))}
+    assert solvers == {"won": IDENTITY, "lost": IDENTITY, "unsettled": "0.2.0+1"}
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 64, None])
+@pytest.mark.parametrize("executor", ["inline", "processes"])
+def test_chunks_and_workers_make_no_difference(settings_for, rows_in, tmp_path, chunk, executor):
+    two = (
+        Deals(load_variant("spider-1"), "native", Seeds.of([range(5, 60), range(90, 99)]), 700),
+        Deals(load_variant("spider-4"), "pysol", Seeds.of([range(1, 40)]), 900),
+    )
+    run(settings_for(data="plain", deals=two))
+    run(settings_for(data="other", deals=two, chunk=chunk, executor=executor))
+    assert rows_in(tmp_path / "other") == rows_in(tmp_path / "plain")
+    assert len(rows_in(tmp_path / "plain")) == 2
+
+
+def test_shards_together_are_the_whole(settings_for, rows_in, tmp_path):
+    run(settings_for("1:100"))
+    parts = set()
+    for number in range(1, 8):
+        whole = settings_for("1:100", data="shards")
+        deals = replace(whole.deals[0], seeds=whole.deals[0].seeds.shard(number, 7))
+        run(replace(whole, deals=(deals,)))
+        names = {path.name for path in (tmp_path / "shards" / "outcomes").rglob("*.parquet")}
+        assert len(names) >= 1
+        parts |= names
+    assert rows_in(tmp_path / "shards") == rows_in(tmp_path / "data")
+
+
+def test_failed_deals_are_no_rows_and_are_tried_again(settings_for, rows_in, tmp_path):
+    settings = settings_for("1:60")
+    summary = run(settings, raises={11}, hungry={23})
+    with pytest.raises(PartialFailure, match=r"2 deals failed.*spider-4 native 11.*ValueError") as caught:
+        summary.raise_if_failed()
+    assert caught.value.exit_code == 5
+    assert {deal.failure.kind for deal in summary.failed} == {"error", "memory"}
+    assert {row.seed for row in rows_in(settings.data)[SPIDER]} == set(range(1, 61)) - {11, 23}
+    assert run(settings).settled == 2
+    assert len(rows_in(settings.data)[SPIDER]) == 60
+
+
+def test_a_solver_fault_outranks_other_failures(settings_for, rows_in):
+    settings = settings_for("1:60")
+    summary = run(settings, raises={11}, faulty={30})
+    with pytest.raises(SolverFault, match=r"1 deal, no row written: spider-4 native 30: .*does not replay") as caught:
+        summary.raise_if_failed()
+    assert caught.value.exit_code == 4
+    assert {row.seed for row in rows_in(settings.data)[SPIDER]} == set(range(1, 61)) - {11, 30}
+
+
+@pytest.mark.parametrize("executor", ["inline", "processes"])
+def test_a_worker_with_another_solver_is_refused(settings_for, rows_in, executor):
+    settings = settings_for("1:60", executor=executor)
+    with pytest.raises(HandshakeError, match=r"bench mismatch.*computes solver 0\.1\.0\+1, this run is of"):
+        run(settings, identity="0.1.0+1")
+    assert rows_in(settings.data) == {}
+    manifest = json.loads(next((settings.data / "runs").glob("*.json")).read_text())
+    assert manifest["status"] == "failed"
+
+
+def test_a_partition_of_other_rules_is_refused(settings_for, tmp_path):
+    run(settings_for("1:9"))
+    other = replace(load_variant("spider-4"), sets="any")
+    deals = Deals(other, "native", Seeds.of([range(10, 20)]), 1000)
+    with pytest.raises(StoreError, match="other rules of spider-4"):
+        run(settings_for(deals=(deals,)))
+
+
+def test_max_time_stops_cleanly(settings_for, rows_in):
+    settings = settings_for("1:100000", max_time=0.5)
+    summary = run(settings, seconds=0.005)
+    assert summary.stopped == "max-time"
+    assert summary.seconds < 3
+    assert 0 < summary.settled == len(rows_in(settings.data)[SPIDER]) < 1000
+    assert summary.left == 100000 - summary.settled
+    assert manifest_of(settings, summary)["status"] == "max-time"
+
+
+@pytest.mark.parametrize("size", [1, 20])
+def test_a_deal_that_kills_its_worker_is_found_and_the_rest_goes_on(settings_for, rows_in, size):
+    settings = settings_for("1:60", executor="processes", chunk=size)
+    summary = run(settings, kills={17, 42})
+    assert sorted((deal.failure.seed, deal.failure.kind) for deal in summary.failed) == [(17, "killed"), (42, "killed")]
+    assert {row.seed for row in rows_in(settings.data)[SPIDER]} == set(range(1, 61)) - {17, 42}
+    assert [entry["seed"] for entry in sorted(manifest_of(settings, summary)["failed"], key=lambda e: e["seed"])] == [
+        17,
+        42,
+    ]
+
+
+def test_workers_log_into_the_runs_file(settings_for):
+    settings = settings_for("1:60", executor="processes")
+    summary = run(settings, raises={5, 50})
+    text = (settings.data / "runs" / f"{summary.run_id}.log").read_text()
+    assert "ValueError: no outcome for 5\n" in text
+    assert "spider-4 native 50: failed" in text
+    assert "ForkServerProcess" in text or "SpawnProcess" in text
