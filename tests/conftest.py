@@ -46,7 +46,7 @@ def made_up_rows(variant, seeds, *, limit=1_000_000, unsettled=0.02, lost=0.0, m
     return rows
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def made_up():
     """The function above, for tests, which cannot import this file."""
     return made_up_rows

@@ -6,10 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
-import jinja2
 import numpy as np
 from markupsafe import Markup
 
@@ -19,6 +16,7 @@ from pipeline.analysis.published import percent
 from pipeline.analysis.report import LIMITS, Report, VariantReport
 from pipeline.analysis.samples import Sample
 from pipeline.analysis.tables import interval_text, limit_text, number
+from pipeline.analysis.templating import environment
 from pipeline.game.variants import Documented, Variant, load_variant, variant_ids
 
 HARDEST = 10
@@ -58,35 +56,18 @@ def report_page(report: Report, runs: Iterable[RunRecord] = ()) -> str:
     settled = {entry.sample.variant.id for entry in report.variants}
     labels = [entry.label for entry in report.variants]
     samples = [entry.sample for entry in report.variants]
-    return (
-        environment()
-        .get_template("report.html")
-        .render(
-            entries=entries,
-            others=[load_variant(name) for name in variant_ids() if name not in settled],
-            overview=Markup(overview_figure(samples, labels, "overview")) if len(samples) > 1 else None,
-            runs=_run_lines(report, runs),
-            limits=LIMITS,
-            deals=sum(entry.rate.deals for entry in report.variants),
-            won=sum(entry.rate.won for entry in report.variants),
-        )
+    made = environment(
+        percent=percent, number=number, limit=limit_text, interval=interval_text, published=_published, title=_title
     )
-
-
-@lru_cache(maxsize=1)
-def environment() -> jinja2.Environment:
-    """Return the environment of the page templates: everything escaped, an unknown name is an error."""
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
+    return made.get_template("report.html").render(
+        entries=entries,
+        others=[load_variant(name) for name in variant_ids() if name not in settled],
+        overview=Markup(overview_figure(samples, labels, "overview")) if len(samples) > 1 else None,
+        runs=_run_lines(report, runs),
+        limits=LIMITS,
+        deals=sum(entry.rate.deals for entry in report.variants),
+        won=sum(entry.rate.won for entry in report.variants),
     )
-    made.globals |= {"published": _published, "title": _title}
-    made.filters |= {"percent": percent, "number": number, "limit": limit_text, "interval": interval_text}
-    return made
 
 
 def hardest_deals(sample: Sample, count: int = HARDEST) -> tuple[HardDeal, ...]:
