@@ -69,17 +69,31 @@ class Journal:
         """Finish the replacement that the journal names, if there is one."""
         if not self.path.exists():
             return
+        self.check()
         folder, come, go = self._read()
         for name in go:
             files.remove(folder / name)
         for name, staged in come.items():
             if (self.staging / staged).exists():
                 self._publish(self.staging / staged, folder / name)
-            elif not (folder / name).exists():
-                raise StoreError(f"{self.path}: neither {staged} nor {folder / name} exists; run 'winnable verify'")
         files.sync_directory(folder)
         files.remove(self.path)
         files.sync_directory(self.staging)
+
+    def check(self) -> None:
+        """Refuse a journal that cannot be finished.
+
+        Raises
+        ------
+        StoreError
+            It is none of ours, or the parts it promises are nowhere.
+        """
+        if not self.path.exists():
+            return
+        folder, come, _ = self._read()
+        for name, staged in come.items():
+            if not (self.staging / staged).exists() and not (folder / name).exists():
+                raise StoreError(f"{self.path}: neither {staged} nor {folder / name} exists")
 
     def postpone(self, variant: str, numbering: str, table: pa.Table) -> None:
         """Keep rows, sorted by seed, until they are merged into their partition."""

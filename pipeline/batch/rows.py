@@ -13,6 +13,9 @@ import pyarrow.compute as pc
 from pipeline.batch.schema import COLUMNS, SCHEMA
 from pipeline.errors import StoreError
 
+Places = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
 
 class Row(NamedTuple):
     """One outcome, in the order of the schema's columns."""
@@ -98,17 +101,35 @@ def merge_tables(old: pa.Table, new: pa.Table) -> pa.Table:
     StoreError
         Two rows contradict each other.
     """
-    both, in_old, in_new = np.intersect1d(seeds_of(old), seeds_of(new), assume_unique=True, return_indices=True)
-    if len(both) == 0:
-        return join_tables([old, new])
-    differs = _differ(old.take(in_old), new.take(in_new))
-    pairs = zip(rows_of(new.take(in_new[differs])), rows_of(old.take(in_old[differs])), strict=True)
-    taken = np.zeros(len(both), bool)
-    taken[differs] = [replaces(n, o) for n, o in pairs]
+    in_old, in_new, taken = contest(old, new)
     return join_tables([_without(old, in_old[taken]), _without(new, in_new[~taken])])
 
 
-def _differ(old: pa.Table, new: pa.Table) -> npt.NDArray[np.bool_]:
+def contest(old: pa.Table, new: pa.Table) -> tuple[Places, Places, Flags]:
+    """Find the deals that two tables share, and which of their rows stand.
+
+    Returns
+    -------
+    in_old, in_new : ndarray of int64, shape (shared,)
+        Where the shared deals are.
+    taken : ndarray of bool, shape (shared,)
+        Whether the new row replaces the old one.
+
+    Raises
+    ------
+    StoreError
+        Two rows contradict each other.
+    """
+    shared, in_old, in_new = np.intersect1d(seeds_of(old), seeds_of(new), assume_unique=True, return_indices=True)
+    taken = np.zeros(len(shared), bool)
+    if len(shared):
+        differs = _differ(old.take(in_old), new.take(in_new))
+        pairs = zip(rows_of(new.take(in_new[differs])), rows_of(old.take(in_old[differs])), strict=True)
+        taken[differs] = [replaces(n, o) for n, o in pairs]
+    return in_old, in_new, taken
+
+
+def _differ(old: pa.Table, new: pa.Table) -> Flags:
     """Return where two tables of the same seeds differ in what `replaces` looks at; where they do not, `old` stands."""
     differs = np.zeros(len(old), bool)
     for name in ("verdict", "positions", "node_limit", "moves", "solver"):

@@ -89,8 +89,10 @@ class Store:
         """
         self.recover()
         found = []
-        for above in self._folders(self.outcomes, "variant"):
-            for folder in self._folders(above, "numbering"):
+        for above in entries(self.outcomes):
+            check_folder(above, "variant")
+            for folder in entries(above):
+                check_folder(folder, "numbering")
                 if any(self._part_paths(folder)):
                     found.append(Partition(above.name.partition("=")[2], folder.name.partition("=")[2]))
         return sorted(found)
@@ -199,8 +201,15 @@ class Store:
     # ---- writing
 
     @contextlib.contextmanager
-    def writing(self, command: str) -> Iterator[None]:
+    def writing(self, command: str, *, recover: bool = True) -> Iterator[None]:
         """Hold the dataset for writing; everything below `writing` needs it.
+
+        Parameters
+        ----------
+        command
+            What others are told that the holder is doing.
+        recover
+            Whether to finish first what a killed command left.
 
         Raises
         ------
@@ -215,9 +224,10 @@ class Store:
         with lock.hold(self.staging, command, timeout=1.0):
             self._writing = True
             try:
-                self.journal.finish()
-                self.journal.sweep()
-                self.merge_pending()
+                if recover:
+                    self.journal.finish()
+                    self.journal.sweep()
+                    self.merge_pending()
                 yield
             finally:
                 self._writing = False
@@ -316,16 +326,8 @@ class Store:
         return known[1]
 
     def _part_paths(self, folder: Path) -> Iterator[Path]:
-        for path in _entries(folder):
-            if parse_part_name(path.name) is None or not path.is_file():
-                raise StoreError(f"{path}: no part of winnable; move it away, or run 'winnable verify --repair'")
-            yield path
-
-    def _folders(self, above: Path, key: str) -> Iterator[Path]:
-        for path in _entries(above):
-            name, _, value = path.name.partition("=")
-            if name != key or not _ID.fullmatch(value) or not path.is_dir():
-                raise StoreError(f"{path}: expected a directory {key}=<name>; move it away, or run 'winnable verify'")
+        for path in entries(folder):
+            check_file(path)
             yield path
 
     def _wait_for_journal(self) -> None:
@@ -410,7 +412,20 @@ def _groups(parts: Sequence[Part], part_rows: int) -> Iterator[list[Part]]:
         yield group
 
 
-def _entries(folder: Path) -> list[Path]:
+def check_folder(path: Path, key: str) -> None:
+    """Refuse what is no directory `key=<name>`."""
+    name, _, value = path.name.partition("=")
+    if name != key or not _ID.fullmatch(value) or not path.is_dir():
+        raise StoreError(f"{path}: expected a directory {key}=<name>; move it away, or run 'winnable verify --repair'")
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is not called like a part."""
+    if parse_part_name(path.name) is None or not path.is_file():
+        raise StoreError(f"{path}: no part of winnable; move it away, or run 'winnable verify --repair'")
+
+
+def entries(folder: Path) -> list[Path]:
     """List a directory but for hidden entries, which every reader of Parquet datasets skips too."""
     if not folder.is_dir():
         return []

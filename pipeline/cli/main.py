@@ -38,10 +38,10 @@ _SETTLE, _LOOK, _ONE, _GAMES, _SOLVER = "Settle deals", "What they say", "One de
 COMMANDS: dict[str, Entry] = {
     "run": Entry("pipeline.cli.run:run", _SETTLE, "Settle numbered deals into the dataset."),
     "status": Entry("pipeline.cli.run:status", _SETTLE, "Show what is done, what is missing, and at which limits."),
-    "verify": Entry("pipeline.cli.run:verify", _SETTLE, "Replay every stored line and check every part."),
-    "compact": Entry("pipeline.cli.run:compact", _SETTLE, "Join many small parts into few sorted ones."),
-    "merge": Entry("pipeline.cli.run:merge", _SETTLE, "Take in the outcomes of another dataset."),
-    "export": Entry("pipeline.cli.run:export", _SETTLE, "Write outcomes as CSV or JSON lines."),
+    "verify": Entry("pipeline.cli.dataset:verify", _SETTLE, "Replay every stored line and check every part."),
+    "compact": Entry("pipeline.cli.dataset:compact", _SETTLE, "Join many small parts into few sorted ones."),
+    "merge": Entry("pipeline.cli.dataset:merge", _SETTLE, "Take in the outcomes of another dataset."),
+    "export": Entry("pipeline.cli.dataset:export", _SETTLE, "Write outcomes as CSV or JSON lines."),
     "nightly": Entry("pipeline.cli.nightly:nightly", _SETTLE, "Do a night's work: new seeds, retries, checks, report."),
     "report": Entry("pipeline.cli.report:report", _LOOK, "Report win rates with their bounds."),
     "compare": Entry(

@@ -1,4 +1,4 @@
-"""`run`, `status`, `verify`, `compact`, `merge`, `export`: settling deals and looking after the dataset."""
+"""`run` and `status`: settling deals, and how far that is."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli import options
+from pipeline.cli import options, records
 
 if TYPE_CHECKING:
     from pipeline.batch.config import RunSettings
     from pipeline.batch.manifest import RunSummary
-    from pipeline.batch.store import Partition, Store
+    from pipeline.batch.store import Partition
 
 _CONFIG = click.argument(
     "config", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="[CONFIG]"
@@ -105,7 +105,7 @@ def run(config: Path | None, dry_run: bool, output_format: str, verbosity: int, 
     if settings.report and summary.stopped is None:
         _print_report(settings, output_format)
     else:
-        click.echo(_table(_run_records(summary), output_format), nl=False)
+        click.echo(records.table(_run_records(summary), output_format), nl=False)
     _end(summary, verbosity)
 
 
@@ -165,10 +165,10 @@ def _show_plan(settings: RunSettings, output_format: str) -> None:
 
     store = Store(settings.data)
     jobs = plan_jobs(settings, store, SOLVER)
-    records = []
+    rows = []
     for job in jobs:
         seconds = estimate_seconds(store, [job], settings.workers)
-        records.append(
+        rows.append(
             {
                 "variant": job.deals.variant.id,
                 "numbering": job.deals.numbering,
@@ -179,7 +179,7 @@ def _show_plan(settings: RunSettings, output_format: str) -> None:
                 "estimated_seconds": None if seconds is None else round(seconds, 1),
             }
         )
-    click.echo(_table(records, output_format), nl=False)
+    click.echo(records.table(rows, output_format), nl=False)
 
 
 def _print_report(settings: RunSettings, output_format: str) -> None:
@@ -193,7 +193,7 @@ def _print_report(settings: RunSettings, output_format: str) -> None:
     variants = [deals.variant for deals in settings.deals]
     made = report_of(read_samples(store, read_runs(store), variants=variants, numbering=settings.deals[0].numbering))
     if output_format == "json":
-        click.echo(_json(report_json(made)), nl=False)
+        click.echo(records.to_json(report_json(made)), nl=False)
         return
     forms = {"table": tables.text_report, "markdown": tables.markdown_report, "csv": tables.csv_report}
     click.echo(forms[output_format](made), nl=False)
@@ -233,9 +233,9 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
     wanted |= {_partition(deals): deals.seeds for deals in settings.deals if deals.seeds}
     asked = {_partition(deals) for deals in settings.deals} if config or flags["variants"] else None
     partitions = [one for one in sorted({*store.partitions(), *wanted}) if asked is None or one in asked]
-    records = []
+    rows = []
     for found in (status_of(store, partition, wanted.get(partition)) for partition in partitions):
-        records.append(
+        rows.append(
             {
                 "variant": found.partition.variant,
                 "numbering": found.partition.numbering,
@@ -250,7 +250,7 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
                 "bytes": found.size,
             }
         )
-    click.echo(_table(records, output_format), nl=False)
+    click.echo(records.table(rows, output_format), nl=False)
     holder = lock.current_holder(store.staging)
     if holder:
         options.message(f"in use by {holder}", verbosity)
@@ -262,72 +262,3 @@ def _partition(deals: Any) -> Partition:
     from pipeline.batch.store import Partition
 
     return Partition(deals.variant.id, deals.numbering)
-
-
-def _chosen(store: Store, variants: tuple[str, ...], numbering: str | None) -> list[Partition]:
-    """Return the partitions that the flags ask for; all without them."""
-    ids = {variant.id for variant in options.chosen_variants(variants)}
-    return [
-        partition
-        for partition in store.partitions()
-        if (not ids or partition.variant in ids) and numbering in (None, partition.numbering)
-    ]
-
-
-@click.command()
-@options.data_option
-@options.variants_option
-@options.numbering_option
-@options.verbosity_options
-def compact(data: Path | None, variants: tuple[str, ...], numbering: str | None, verbosity: int) -> None:
-    r"""Join many small parts into few sorted ones.
-
-    Every run does it for its own; after many shards or merges it is worth a command. It may be killed at any moment.
-
-    \b
-    Example:
-      winnable compact
-    """
-    from pipeline.batch.store import Store
-
-    store = Store(options.data_directory(data))
-    chosen = _chosen(store, variants, numbering)
-    if not chosen:
-        options.message(f"{store.data}: no outcomes", verbosity)
-        return
-    with store.writing("compact"):
-        for partition in chosen:
-            before, after = store.compact(partition)
-            options.message(f"{partition}: {before} parts, now {after}", verbosity)
-
-
-def _table(records: list[dict[str, Any]], form: str) -> str:
-    """Return records of equal keys in one of the forms of tabular data; texts left, numbers right."""
-    import csv
-    import io
-
-    from pipeline.analysis.tables import Section, markdown_table, text_table
-
-    if form == "json":
-        return _json(records)
-    header = tuple(records[0]) if records else ()
-    if form == "csv":
-        target = io.StringIO()
-        writer = csv.DictWriter(target, header, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-        return target.getvalue()
-    if not records:
-        return "no outcomes\n"
-    names = sum(1 for value in records[0].values() if isinstance(value, str))
-    rows = tuple(
-        tuple("-" if v is None else f"{v:,}" if isinstance(v, int) else str(v) for v in r.values()) for r in records
-    )
-    section = Section("", header, rows, names)
-    return (markdown_table if form == "markdown" else text_table)(section) + "\n"
-
-
-def _json(value: Any) -> str:
-    import json
-
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,295 @@
+"""Checking a dataset: every part against its name, its digest and its neighbours, every win by the referee.
+
+Nothing here trusts what the store would refuse to read: an audit looks at each file by itself, and finds all faults
+where the store stops at the first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.batch import workers
+from pipeline.batch.executors import Executor
+from pipeline.batch.schema import VERSION, Footer, read_footer, read_rows
+from pipeline.batch.store import Partition, Store, check_file, check_folder, entries
+from pipeline.batch.workers import StoredLine
+from pipeline.errors import SolverFault, StoreError, WinnableError
+from pipeline.game.variants import Variant
+
+# Kinds of findings.
+FOREIGN = "foreign"  # no file or directory of ours
+PART = "part"  # a part that cannot be read or whose rows cannot be trusted
+RULES = "rules"  # settled under other rules
+OVERLAP = "overlap"  # parts that may hold the same seed
+LINE = "line"  # a row whose line does not replay
+STAGING = "staging"  # what a killed command left and cannot be finished
+MANIFEST = "manifest"  # a run's manifest that cannot be read
+OLDER = "older"  # a part of an older schema: read as it is, made new by `compact`
+
+KINDS = (FOREIGN, PART, RULES, OVERLAP, LINE, STAGING, MANIFEST, OLDER)
+_LINES_AT_ONCE = 500
+
+
+class Finding(NamedTuple):
+    """A fault: its kind, the file, the row's place and seed in it if it is one row's, and what is wrong."""
+
+    kind: str
+    path: Path
+    row: int | None
+    seed: int | None
+    text: str
+
+
+@dataclass(slots=True)
+class AuditResult:
+    """What an audit looked at and found."""
+
+    parts: int = 0
+    rows: int = 0
+    lines: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    unknown: list[Partition] = field(default_factory=list)  # of variants whose rules nobody gave
+
+    @property
+    def faults(self) -> list[Finding]:
+        """What is wrong; a part of an older schema is not."""
+        return [finding for finding in self.findings if finding.kind != OLDER]
+
+    def raise_if_faulty(self) -> None:
+        """Raise what the exit code of `verify` follows from.
+
+        Raises
+        ------
+        SolverFault
+            A stored line does not replay.
+        StoreError
+            Something else is wrong.
+        """
+        faults = self.faults
+        if not faults:
+            return
+        several = f"{len(faults)} faults; " if len(faults) > 1 else ""
+        lines = [finding for finding in faults if finding.kind == LINE]
+        first = (lines or faults)[0]
+        place = "" if first.row is None else f": row {first.row} (seed {first.seed})"
+        text = first.text.removeprefix(f"{first.path}: ")
+        message = f"{several}{first.path}{place}: {text}; 'winnable verify --repair' puts it into quarantine"
+        raise SolverFault(message) if lines else StoreError(message)
+
+
+class Audit:
+    """One pass over a dataset.
+
+    Parameters
+    ----------
+    store
+        The dataset.
+    variants
+        Rules by id, for the partitions whose lines are to be replayed.
+    executor
+        Where lines are replayed.
+    only
+        Partitions to look at; None for all.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        variants: Mapping[str, Variant],
+        executor: Executor,
+        only: Callable[[Partition], bool] | None = None,
+    ) -> None:
+        self._store, self._variants, self._executor = store, variants, executor
+        self._only = only or (lambda _partition: True)
+        self._flying: deque[tuple[Path, dict[int, int], Future[list[tuple[int, str]]]]] = deque()
+        self.result = AuditResult()
+
+    def check(self, sample: int | None = None, advance: Callable[[int], None] | None = None) -> AuditResult:
+        """Look at everything, or replay only a random sample of lines of each partition.
+
+        Parameters
+        ----------
+        sample
+            How many lines of each partition to replay, and to read only the parts they are in.
+        advance
+            Is told how many more rows have been looked at.
+
+        Raises
+        ------
+        WinnableError
+            A worker died.
+        """
+        unfinished = self._check_staging()
+        self._check_manifests()
+        for partition, paths in self._partitions():
+            self._check_partition(partition, paths, sample, advance or (lambda _rows: None))
+        self._land(0)
+        if unfinished is not None and not self.result.faults:
+            self._find(STAGING, self._store.staging, str(unfinished))
+        return self.result
+
+    def count_rows(self) -> int:
+        """Return how many rows the readable footers promise."""
+        total = 0
+        for _partition, paths in Audit(self._store, {}, self._executor, self._only)._partitions():
+            for path in paths:
+                try:
+                    total += read_footer(path).rows
+                except (StoreError, FileNotFoundError):
+                    continue
+        return total
+
+    # ---- the tree
+
+    def _partitions(self) -> Iterator[tuple[Partition, list[Path]]]:
+        for above in entries(self._store.outcomes):
+            if not self._is_ours(check_folder, above, "variant"):
+                continue
+            for folder in entries(above):
+                if not self._is_ours(check_folder, folder, "numbering"):
+                    continue
+                partition = Partition(above.name.partition("=")[2], folder.name.partition("=")[2])
+                if self._only(partition):
+                    yield partition, [path for path in entries(folder) if self._is_ours(check_file, path)]
+
+    def _is_ours(self, check: Callable[..., None], path: Path, *key: str) -> bool:
+        try:
+            check(path, *key)
+        except StoreError as error:
+            self._find(FOREIGN, path, str(error))
+            return False
+        return True
+
+    def _check_staging(self) -> StoreError | None:
+        """Look at what a killed command left, and finish it if that can be done."""
+        for path in sorted(self._store.staging.glob("pending.*")):
+            try:
+                read_rows(path)
+            except FileNotFoundError:  # merged by another command
+                continue
+            except StoreError as error:
+                self._find(STAGING, path, str(error))
+        try:
+            self._store.journal.check()
+        except StoreError as error:
+            self._find(STAGING, self._store.journal.path, str(error))
+        try:
+            self._store.recover()
+        except StoreError as error:
+            return error
+        return None
+
+    def _check_manifests(self) -> None:
+        for path in sorted(self._store.runs.glob("*.json")):
+            try:
+                content = json.loads(path.read_text(encoding="utf-8"))
+                if not isinstance(content, dict) or not isinstance(content["deals"], list):
+                    raise ValueError("no manifest of a run")
+            except (OSError, ValueError, KeyError) as error:
+                self._find(MANIFEST, path, f"cannot be read: {error}")
+
+    # ---- one partition
+
+    def _check_partition(
+        self, partition: Partition, paths: Sequence[Path], sample: int | None, advance: Callable[[int], None]
+    ) -> None:
+        variant = self._variants.get(partition.variant)
+        if variant is None and paths:
+            self.result.unknown.append(partition)
+        footers = self._check_footers(variant, paths)
+        chosen = None if sample is None else _choose(footers, sample)
+        for path, footer in footers:
+            wanted = None if chosen is None else chosen.get(path, np.zeros(0, int))
+            if wanted is None or len(wanted):
+                self._check_rows(partition, variant, path, wanted)
+            self.result.parts += 1
+            advance(footer.rows)
+
+    def _check_footers(self, variant: Variant | None, paths: Sequence[Path]) -> list[tuple[Path, Footer]]:
+        footers = []
+        for path in paths:
+            try:
+                footer = read_footer(path)
+            except FileNotFoundError:  # joined by another command
+                continue
+            except StoreError as error:
+                self._find(PART, path, str(error))
+                continue
+            if variant is not None and footer.rules_hash != variant.rules_hash:
+                text = f"rules_hash {footer.rules_hash}, that of {variant.id} is {variant.rules_hash}"
+                self._find(RULES, path, text)
+                continue
+            if footer.version != VERSION:
+                self._find(OLDER, path, f"schema {footer.version}; 'winnable compact' makes it schema {VERSION}")
+            footers.append((path, footer))
+        footers.sort(key=lambda pair: pair[1].first)
+        for (one, before), (other, after) in itertools.pairwise(footers):
+            if after.first <= before.last:
+                self._find(OVERLAP, other, f"overlaps {one.name}: seeds {after.first} to {before.last} may stand twice")
+        return footers
+
+    def _check_rows(self, partition: Partition, variant: Variant | None, path: Path, wanted: np.ndarray | None) -> None:
+        try:
+            table = read_rows(path)
+        except FileNotFoundError:
+            return
+        except StoreError as error:
+            self._find(PART, path, str(error))
+            return
+        self.result.rows += len(table)
+        places = np.arange(len(table))
+        if wanted is not None:
+            table, places = table.take(wanted), wanted
+        if variant is None:
+            return
+        keep = pc.is_valid(table["line"])
+        table, places = table.filter(keep), places[keep.to_numpy()]
+        self.result.lines += len(table)
+        for start in range(0, len(table), _LINES_AT_ONCE):
+            rows = stored_lines(table[start : start + _LINES_AT_ONCE])
+            where = {row.seed: int(place) for row, place in zip(rows, places[start:], strict=False)}
+            future = self._executor.submit(workers.check_lines, variant, partition.numbering, rows)
+            self._flying.append((path, where, future))
+            self._land(self._executor.window)
+
+    def _land(self, at_most: int) -> None:
+        """Wait until at most so many chunks of lines are in flight."""
+        while len(self._flying) > at_most:
+            path, where, future = self._flying.popleft()
+            try:
+                faults = future.result()
+            except self._executor.lost as error:
+                raise WinnableError(f"a worker died while it replayed lines of {path}: {error}") from error
+            for seed, text in faults:
+                self.result.findings.append(Finding(LINE, path, where[seed], seed, text))
+
+    def _find(self, kind: str, path: Path, text: str) -> None:
+        self.result.findings.append(Finding(kind, path, None, None, text.removeprefix(f"{path}: ")))
+
+
+def stored_lines(table: pa.Table) -> list[StoredLine]:
+    """Return the won rows of a table as a worker replays them."""
+    columns = (table[name].to_pylist() for name in StoredLine._fields)
+    return [StoredLine(*values) for values in zip(*columns, strict=True)]
+
+
+def _choose(footers: Sequence[tuple[Path, Footer]], sample: int) -> dict[Path, np.ndarray]:
+    """Draw rows of a partition, evenly from all, as places in their parts."""
+    ends = np.cumsum([footer.rows for _, footer in footers])
+    if len(ends) == 0:
+        return {}
+    drawn = np.sort(np.random.default_rng().choice(ends[-1], min(sample, int(ends[-1])), replace=False))
+    part = np.searchsorted(ends, drawn, side="right")
+    starts = np.concatenate([[0], ends[:-1]])
+    return {footers[one][0]: drawn[part == one] - starts[one] for one in np.unique(part)}

@@ -1,0 +1,255 @@
+"""`verify`, `compact`, `merge`, `export`: looking after the dataset."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli import options, records
+
+if TYPE_CHECKING:
+    from pipeline.batch.store import Partition, Store
+
+
+def _chosen(store: Store, variants: tuple[str, ...], numbering: str | None) -> list[Partition]:
+    """Return the partitions that the flags ask for; all without them."""
+    ids = {variant.id for variant in options.chosen_variants(variants)}
+    return [
+        partition
+        for partition in store.partitions()
+        if (not ids or partition.variant in ids) and numbering in (None, partition.numbering)
+    ]
+
+
+@click.command()
+@options.data_option
+@options.variants_option
+@options.numbering_option
+@options.verbosity_options
+def compact(data: Path | None, variants: tuple[str, ...], numbering: str | None, verbosity: int) -> None:
+    r"""Join many small parts into few sorted ones.
+
+    Every run does it for its own; after many shards or merges it is worth a command. It may be killed at any moment.
+
+    \b
+    Example:
+      winnable compact
+    """
+    from pipeline.batch.store import Store
+
+    store = Store(options.data_directory(data))
+    chosen = _chosen(store, variants, numbering)
+    if not chosen:
+        options.message(f"{store.data}: no outcomes", verbosity)
+        return
+    with store.writing("compact"):
+        for partition in chosen:
+            before, after = store.compact(partition)
+            options.message(f"{partition}: {before} parts, now {after}", verbosity)
+
+
+@click.command()
+@options.data_option
+@options.variants_option
+@options.numbering_option
+@click.option(
+    "--sample",
+    type=options.COUNT,
+    metavar="N",
+    help="Replay only N lines of each partition, drawn at random, and read only the parts they are in.",
+)
+@click.option("--repair", is_flag=True, help="Put what is wrong into quarantine/ and keep what can be proved.")
+@options.workers_option
+@options.format_option()
+@options.verbosity_options
+def verify(
+    data: Path | None,
+    variants: tuple[str, ...],
+    numbering: str | None,
+    sample: int | None,
+    repair: bool,
+    workers: int | None,
+    output_format: str,
+    verbosity: int,
+) -> None:
+    r"""Replay every stored line and check every part.
+
+    Each fault is listed with its file, and its row where it is one row's. With --repair, files and rows at fault go
+    to quarantine/ in the data directory, nothing is deleted, and wins in a damaged part that still replay are kept;
+    the next run settles again what is missing then.
+
+    Exit codes: 0 all is well (or was repaired), 3 a fault, 4 a line that does not replay.
+
+    \b
+    Examples:
+      winnable verify
+      winnable verify --sample 1000
+      winnable verify --repair
+    """
+    from pipeline.batch.store import Store
+
+    if repair and sample is not None:
+        raise click.UsageError("--repair looks at everything; leave out --sample")
+    store = Store(options.data_directory(data))
+    if not store.outcomes.is_dir():
+        options.message(f"{store.data}: no outcomes", verbosity)
+        return
+    rules = _rules_by_id(variants)
+    result = _audit(store, rules, variants, numbering, sample, workers, verbosity)
+    _show_findings(result.findings, output_format)
+    for partition in result.unknown:
+        options.message(f"{partition}: lines not replayed, its rules are not known; give --variant FILE", verbosity)
+    if repair and result.findings:
+        from pipeline.batch.repair import Repair
+
+        with store.writing("verify --repair", recover=False):
+            for done in Repair(store, rules).mend(result.findings):
+                options.message(done, verbosity)
+        store.recover()
+        result = _audit(store, rules, variants, numbering, None, workers, verbosity)
+        _show_findings(result.findings, output_format)
+    result.raise_if_faulty()
+    options.message(f"{result.parts} parts, {result.rows:,} rows, {result.lines:,} lines replayed: no fault", verbosity)
+
+
+def _rules_by_id(words: tuple[str, ...]) -> dict[str, Any]:
+    """Return the rules of every variant of ours and of those given, by id."""
+    from pipeline.game.variants import load_variant, variant_ids
+
+    known = {word: load_variant(word) for word in variant_ids()}
+    return known | {variant.id: variant for variant in options.chosen_variants(words)}
+
+
+def _audit(
+    store: Store,
+    rules: dict[str, Any],
+    variants: tuple[str, ...],
+    numbering: str | None,
+    sample: int | None,
+    workers: int | None,
+    verbosity: int,
+) -> Any:
+    from pipeline.batch.audit import Audit
+    from pipeline.batch.config import usable_cores
+    from pipeline.batch.executors import ProcessExecutor
+    from pipeline.cli.progress import CountBar, wanted
+
+    ids = {variant.id for variant in options.chosen_variants(variants)}
+    executor = ProcessExecutor(workers or usable_cores())
+    audit = Audit(
+        store,
+        rules,
+        executor,
+        only=lambda part: (not ids or part.variant in ids) and numbering in (None, part.numbering),
+    )
+    bar = CountBar(audit.count_rows(), "row", visible=wanted(verbosity))
+    try:
+        return audit.check(sample, bar)
+    finally:
+        bar.close()
+        executor.close(now=True)
+
+
+def _show_findings(findings: list[Any], output_format: str) -> None:
+    rows = [
+        {"kind": one.kind, "file": str(one.path), "row": one.row, "seed": one.seed, "what": one.text}
+        for one in findings
+    ]
+    if rows or output_format in ("json", "csv"):
+        click.echo(records.table(rows, output_format), nl=False)
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="SOURCE")
+@options.data_option
+@options.variants_option
+@options.numbering_option
+@options.verbosity_options
+def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering: str | None, verbosity: int) -> None:
+    r"""Take in the outcomes of another dataset.
+
+    SOURCE is the --data directory of the other one; it is only read. Of two outcomes of one deal the stronger stands,
+    so merging in any order, or twice, gives the same. Lines are not replayed here: 'winnable verify' does.
+
+    \b
+    Example:
+      winnable merge /mnt/node7/data
+    """
+    from pipeline.batch import transfer
+    from pipeline.batch.store import Store
+
+    target, other = Store(options.data_directory(data)), Store(source)
+    if target.data.resolve() == other.data.resolve():
+        raise click.UsageError(f"{source} is the dataset itself")
+    chosen = _chosen(other, variants, numbering)
+    if not chosen:
+        options.message(f"{source}: no outcomes to merge", verbosity)
+        return
+    with target.writing("merge"):
+        for partition, added, replaced in transfer.merge(target, other, chosen, _rules_by_id(variants)):
+            options.message(f"{partition}: {added:,} deals added, {replaced:,} replaced", verbosity)
+
+
+@click.command()
+@options.data_option
+@options.variants_option
+@options.numbering_option
+@options.seeds_options
+@click.option("--columns", metavar="A,B,...", help="Columns to write.  [default: all]")
+@options.format_option("csv", "json", "jsonl", default="csv")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to this file instead."
+)
+@options.verbosity_options
+def export(
+    data: Path | None,
+    variants: tuple[str, ...],
+    numbering: str | None,
+    seeds: tuple[range, ...],
+    seeds_from: Path | None,
+    columns: str | None,
+    output_format: str,
+    out: Path | None,
+    verbosity: int,
+) -> None:
+    r"""Write outcomes as CSV or JSON lines.
+
+    Rows come by variant, numbering and seed. 'json' and 'jsonl' are the same: an object a line.
+
+    \b
+    Examples:
+      winnable export --variant spider-4 > outcomes.csv
+      winnable export --format jsonl --columns seed,verdict,line --seeds 1:100
+    """
+    from pipeline.batch import transfer
+    from pipeline.batch.store import Store
+
+    store = Store(options.data_directory(data))
+    form = "csv" if output_format == "csv" else "jsonl"
+    partitions = _chosen(store, variants, numbering)
+    names, chosen = _columns(columns), options.chosen_seeds(seeds, seeds_from)
+    if out is None:
+        rows = transfer.export(store, partitions, sys.stdout, form, names, chosen)
+    else:
+        partial = out.with_name(f"{out.name}.partial")
+        with partial.open("w", encoding="utf-8", newline="") as file:
+            rows = transfer.export(store, partitions, file, form, names, chosen)
+        partial.replace(out)
+    options.message(f"{rows:,} rows", verbosity)
+
+
+def _columns(text: str | None) -> tuple[str, ...]:
+    from pipeline.batch.schema import COLUMNS
+    from pipeline.game.variants.reading import closest
+
+    if text is None:
+        return COLUMNS
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name not in COLUMNS:
+            hint = closest(name, COLUMNS) or f"; there are: {', '.join(COLUMNS)}"
+            raise click.UsageError(f"no column {name!r}{hint}")
+    return names

@@ -1,0 +1,38 @@
+"""Records of equal keys in the forms of tabular data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def table(records: list[dict[str, Any]], form: str) -> str:
+    """Return records of equal keys in one of the forms of tabular data; texts left, numbers right."""
+    import csv
+    import io
+
+    from pipeline.analysis.tables import Section, markdown_table, text_table
+
+    if form == "json":
+        return to_json(records)
+    header = tuple(records[0]) if records else ()
+    if form == "csv":
+        target = io.StringIO()
+        writer = csv.DictWriter(target, header, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+        return target.getvalue()
+    if not records:
+        return "no outcomes\n"
+    names = sum(1 for value in records[0].values() if isinstance(value, str))
+    rows = tuple(
+        tuple("-" if v is None else f"{v:,}" if isinstance(v, int) else str(v) for v in r.values()) for r in records
+    )
+    section = Section("", header, rows, names)
+    return (markdown_table if form == "markdown" else text_table)(section) + "\n"
+
+
+def to_json(value: Any) -> str:
+    """Return a value as indented JSON."""
+    import json
+
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
