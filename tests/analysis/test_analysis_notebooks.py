@@ -1,0 +1,47 @@
+"""The notebooks, run as scripts on a small dataset."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.batch.rows import table_of
+from pipeline.batch.store import Partition, Store
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "reports" / "notebooks").glob("*.py"))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory, made_up):
+    path = tmp_path_factory.mktemp("data")
+    store = Store(path)
+    with store.writing("test"):
+        for place, name in enumerate(("spider-1", "spider-4", "spider-relaxed", "simple-simon")):
+            rows = made_up(name, range(1, 121), key=place, unsettled=0.02, lost=0.05)
+            store.add(Partition(name, "native"), table_of(rows))
+        store.add(Partition("spider-4", "pysol"), table_of(made_up("spider-4", range(1, 41))))
+    return path
+
+
+def test_there_are_two():
+    assert [path.stem for path in NOTEBOOKS] == ["reading_the_dataset", "what_makes_a_deal_hard"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_through(path, data):
+    if path.stem == "reading_the_dataset":
+        pytest.importorskip("duckdb", reason="the notebook extra is not installed")
+        pytest.importorskip("polars", reason="the notebook extra is not installed")
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n# %% [markdown]\n") >= 4
+    done = subprocess.run(
+        [sys.executable, path],
+        env=os.environ | {"WINNABLE_DATA": str(data), "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Error" not in done.stderr
