@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.analysis.published import percent
 from pipeline.analysis.report import LIMITS, Report, VariantReport, report_json
 
+WIDTH = 100
 METHOD = (
     "proved: won with a replayed line, a lower bound. upper: unsettled deals counted as won. "
     "95% interval: Wilson, its lower end with unsettled deals as not won, its upper end with them as won."
@@ -63,7 +65,7 @@ def text_report(report: Report) -> str:
     for section in sections(report):
         parts.append(f"{section.title}\n\n{text_table(section)}")
         if section.note:
-            parts[-1] += f"\n\n{section.note}"
+            parts[-1] += f"\n\n{textwrap.fill(section.note, WIDTH)}"
     return "\n\n\n".join(parts) + "\n"
 
 
@@ -149,7 +151,7 @@ def interval_text(entry: VariantReport) -> str:
 
 def _effort(report: Report) -> Section:
     header = ("variant", *(f"<= {limit_text(limit)}" for limit in LIMITS))
-    header += ("mean", "median", "p90", "p99", "moves", "deals/s")
+    header += ("mean", "median", "p90", "p99", "line", "deals/s")
     rows = []
     for entry in report.variants:
         positions, moves = entry.positions, entry.moves
