@@ -114,11 +114,11 @@ def moves_figure(sample: Sample, prefix: str) -> str:
 def trend_figure(dates: Sequence[str], low: Sequence[float], proved: Sequence[float], high: Sequence[float],
                  prefix: str) -> str:  # fmt: skip
     """Draw a proved-win rate over dates, with its interval."""
-    with _styled(), _axes(height=2.4) as (figure, axes):
+    with _styled(), _axes(height=2.2, below=0.35) as (figure, axes):
         places = range(len(dates))
         axes.fill_between(places, low, high, color=BAND, linewidth=0)
         axes.plot(places, proved, "o-", color=WON, markersize=4, linewidth=1.6)
-        step = max(1, len(dates) // 6)
+        step = max(1, -(-len(dates) // 4))
         axes.set_xticks(list(places)[::step], list(dates)[::step], fontsize=8)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
         return _svg(figure, prefix)
