@@ -1,0 +1,183 @@
+"""The search of one process: beam and complete search by turns, until a verdict or the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.engine import beam, exhaust
+from pipeline.engine.compiler import mark_compiled
+from pipeline.engine.memory import MAX_RUN, make_memory, width_of
+from pipeline.engine.records import DEAL_BLOCKED, Result, Rules, Start
+from pipeline.engine.weights import WEIGHT_NAMES, Parameters, load_parameters
+
+SLICE = 1 << 17  # positions between looks at `stop`
+LONGEST_LINE = 1 << 16
+LARGE_TABLE, LARGE_ARENA = 1 << 23, 1 << 21  # a memory that grew beyond is given back after the deal
+
+
+class _Memory:
+    """The beam's memory of this process for one width, shared by searches in turn."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.owner: Search | None = None
+        self.renew()
+
+    def renew(self) -> None:
+        """Give the pages back to the operating system."""
+        self.array = make_memory(self.width)
+        self.owner = None
+
+
+_MEMORIES: dict[int, _Memory] = {}
+
+
+def exhaust_share(cards: int, positions: int) -> int:
+    """Positions that the complete search may have reached when the beam has reached so many.
+
+    A fixed function of the deal's size and the positions spent, never of the limit: an outcome within a smaller limit
+    can be read off a search with a larger one. Two packs are nearly always won and never exhausted unless nearly
+    immobile, so the share stays tiny; of one pack the deals that the beam has not won early are mostly lost.
+    """
+    if cards > 52:
+        return 0 if positions < 100_000 else positions // 50
+    return 0 if positions < 20_000 else 4 * (positions - 10_000)
+
+
+class Search:
+    """Settles positions of one kind of game. Reusable; not thread-safe: searches of one width share their memory.
+
+    Parameters
+    ----------
+    rules
+        The game.
+    parameters
+        Weights and beam, or the name of a shipped set.
+    """
+
+    def __init__(self, rules: Rules, parameters: Parameters | str = "default") -> None:
+        self.rules = rules
+        self.parameters = load_parameters(parameters) if isinstance(parameters, str) else parameters
+        width = width_of(rules.columns)
+        self._memory = _MEMORIES.get(width) or _MEMORIES.setdefault(width, _Memory(width))
+        self._moves = np.zeros(LONGEST_LINE, np.uint16)
+        self._exhaust: exhaust.Exhaust | None = None
+
+    def solve(self, start: Start, node_limit: int, stop: Callable[[], bool] | None = None) -> Result:
+        """Search a position to a verdict, or until `node_limit` positions have been reached.
+
+        Parameters
+        ----------
+        start
+            Where to begin.
+        node_limit
+            Most distinct positions to reach, at least 1.
+        stop
+            Asked now and then; when it says yes the search ends, unsettled.
+        """
+        if node_limit < 1:
+            raise ValueError(f"node_limit {node_limit}: at least 1")
+        with np.errstate(over="ignore"):  # keys wrap around; without the compiler numpy would say so
+            self._set_up(start)
+            result = self._settle(start, node_limit, stop)
+        m = self._memory.array[0]
+        if m.mask >= LARGE_TABLE or m.most_runs > LARGE_ARENA:
+            self._memory.renew()
+        return result
+
+    def _set_up(self, start: Start) -> None:
+        if self._memory.owner is not self:
+            self._write_rules()
+            self._memory.owner = self
+        beam.set_up(
+            self._memory.array,
+            np.array([card for column in start.columns for card in column], np.uint8),
+            np.array([len(column) for column in start.columns], np.uint8),
+            np.array(start.face_down, np.uint8),
+            np.array(start.stock, np.uint8),
+            start.sets_done,
+        )
+
+    def _write_rules(self) -> None:
+        m, rules, parameters = self._memory.array[0], self.rules, self.parameters
+        m.columns, m.deal, m.unit, m.wrap = rules.columns, rules.deal, rules.unit, rules.wrap
+        m.any_sets, m.sets_needed = rules.sets != 0, rules.sets_needed
+        m.first_width, m.growth = parameters.first_width, parameters.growth
+        m.layers, m.last_layers = parameters.layers, parameters.last_layers
+        m.n_modes = len(parameters.modes)
+        m.modes[: m.n_modes] = parameters.modes
+        for name, weight in zip(WEIGHT_NAMES, parameters.weights, strict=True):
+            m.w[name] = weight
+        for n in range(1, MAX_RUN):
+            m.run_score[n] = m.w.join * (n - 1) + m.w.run_square * n * n
+        for card in range(64):
+            rank = card & 15
+            m.want_of[card] = 1 << card + 1 if 1 <= rank < 13 else 1 << card - 12 if rank == 13 and rules.wrap else 0
+
+    def _settle(self, start: Start, node_limit: int, stop: Callable[[], bool] | None) -> Result:
+        memory, m = self._memory.array, self._memory.array[0]
+        cards = sum(map(len, start.columns)) + len(start.stock)
+        complete: exhaust.Exhaust | None = None
+        spent = 0  # positions of the complete search
+        given_up = False
+        pause = SLICE
+        while True:
+            m.limit = node_limit - spent
+            status = beam.search(memory, pause)
+            positions = int(m.positions)
+            if status == beam.WON:
+                return self._result("won", spent, complete, self._line(int(m.win_node), int(m.win_move)))
+            finished = status == beam.FINISHED
+            if not given_up and status != beam.LIMIT:
+                share = node_limit if finished else exhaust_share(cards, positions)
+                share = min(share, node_limit - positions)
+                if share > spent:
+                    complete = complete or self._start_complete(start)
+                    verdict = complete.advance(share - complete.positions)
+                    spent = complete.positions
+                    if verdict == exhaust.LOST:
+                        return self._result("lost", spent, complete, self._best_line())
+                    if verdict == exhaust.WON:
+                        return self._result("won", spent, complete, complete.line())
+                    given_up = verdict == exhaust.FULL
+            if status == beam.LIMIT or positions + spent >= node_limit or (stop is not None and stop()):
+                return self._result("unsettled", spent, complete, self._best_line())
+            if finished:  # nothing is left for the beam but to look again with other noise
+                m.finished_modes = 0
+            pause = positions + SLICE
+
+    def _start_complete(self, start: Start) -> exhaust.Exhaust:
+        if self._exhaust is None:
+            self._exhaust = exhaust.Exhaust(self.rules)
+        self._exhaust.start(start)
+        return self._exhaust
+
+    def _result(
+        self, verdict: str, spent: int, complete: exhaust.Exhaust | None, moves: npt.NDArray[np.uint16]
+    ) -> Result:
+        m = self._memory.array[0]
+        expanded = int(m.expanded) + (complete.expanded if complete is not None else 0)
+        return Result(verdict, int(m.positions) + spent, expanded, moves)
+
+    def _best_line(self) -> npt.NDArray[np.uint16]:
+        return self._line(int(beam.best_state(self._memory.array)), None)
+
+    def _line(self, node: int, last: int | None) -> npt.NDArray[np.uint16]:
+        n = beam.trace(self._memory.array, node, self._moves)
+        line = self._moves[len(self._moves) - n :]
+        return np.append(line, np.uint16(last)) if last is not None else line.copy()
+
+
+def compile_for(columns: int) -> None:
+    """Compile beam and complete search for boards of so many columns into the cache."""
+    rules = Rules(columns, DEAL_BLOCKED, 0, 0, False, 4)
+    pile = tuple(suit << 4 | rank for suit in range(4) for rank in range(1, 14))
+    start = Start(tuple(pile[i::columns] for i in range(columns)), (1,) * columns, (), 0)
+    Search(rules).solve(start, 500)
+    complete = exhaust.Exhaust(rules)
+    complete.start(start)
+    complete.advance(100)
+    mark_compiled(width_of(columns))

@@ -1,0 +1,163 @@
+"""Settles deals: the one place that knows both the games and the engine, and believes no win unreplayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipeline.errors import LineError, SolverFault
+from pipeline.game.boards import Board
+from pipeline.game.moves import Move, encode_line, engine_move
+from pipeline.game.rules import spider_score, verify_line
+from pipeline.game.variants import Variant
+
+if TYPE_CHECKING:
+    from pipeline.engine.records import Result, Rules
+    from pipeline.engine.search import Search
+
+DEFAULT_LIMIT = 1_000_000
+DEALS = {"blocked": 0, "all": 1, "non-empty": 2}
+SAME = {"suit": 0, "colour": 1, "any": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known of a board.
+
+    Attributes
+    ----------
+    variant, numbering, seed
+        Which board; numbering and seed are None for one that is no numbered deal.
+    verdict
+        "won" (the line proves it), "lost" (proved by a complete search) or "unsettled" (at this limit).
+    positions, expanded
+        Distinct positions reached, at most `node_limit`; and those whose moves were listed.
+    node_limit
+        Positions that were allowed.
+    line
+        The win as compact text, else None.
+    moves, deals
+        Moves of the line, deals included; and the deals among them. None unless won.
+    score
+        Spider score of the line, None unless won.
+    """
+
+    variant: str
+    numbering: str | None
+    seed: int | None
+    verdict: str
+    positions: int
+    expanded: int
+    node_limit: int
+    line: str | None = None
+    moves: int | None = None
+    deals: int | None = None
+    score: int | None = None
+
+
+def engine_rules(variant: Variant) -> Rules:
+    """Return a variant's rules as the engine's numbers; suits that never matter are folded (see `folds`)."""
+    from pipeline.engine.records import Rules
+
+    fold = folds(variant)
+    return Rules(
+        columns=len(variant.columns),
+        deal=DEALS[variant.deal],
+        unit=0 if fold else SAME[variant.unit],
+        sets=0 if fold else SAME[variant.sets],
+        wrap=variant.wrap,
+        sets_needed=variant.sets_needed,
+    )
+
+
+def folds(variant: Variant) -> bool:
+    """Whether suits never matter: units and sets of any suits make the game of one suit."""
+    return variant.unit == "any" and variant.sets == "any"
+
+
+class Solver:
+    """Settles the boards of any variants in one process; keeps the engine's memory between calls. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._searches: dict[str, Search] = {}
+
+    def solve(self, board: Board, node_limit: int = DEFAULT_LIMIT) -> Outcome:
+        """Search a board to a verdict or the limit.
+
+        Parameters
+        ----------
+        board
+            A deal or a game broken off.
+        node_limit
+            Most distinct positions to reach, at least 1.
+
+        Raises
+        ------
+        SolverFault
+            The engine's win does not replay; names the board.
+        """
+        return self._outcome(board, node_limit, self._search(board, node_limit))
+
+    def hint(self, board: Board, node_limit: int = 167_000) -> tuple[Outcome, Move | None]:
+        """Search a board; return its outcome and the first move: of the line, or of the best try when unsettled."""
+        result = self._search(board, node_limit)
+        move = engine_move(result.moves[0]) if len(result.moves) else None
+        return self._outcome(board, node_limit, result), move
+
+    def _search(self, board: Board, node_limit: int) -> Result:
+        from pipeline.engine.records import Start
+        from pipeline.engine.search import Search
+
+        variant = board.variant
+        search = self._searches.get(variant.rules_hash)
+        if search is None:
+            search = self._searches[variant.rules_hash] = Search(engine_rules(variant), variant.id)
+        columns, stock = board.columns, board.stock
+        if folds(variant):
+            columns = tuple(tuple(card & 15 for card in column) for column in columns)
+            stock = tuple(card & 15 for card in stock)
+        return search.solve(Start(columns, board.face_down, stock, board.sets_done), node_limit)
+
+    @staticmethod
+    def _outcome(board: Board, node_limit: int, result: Result) -> Outcome:
+        variant = board.variant
+        known = (variant.id, board.numbering, board.seed, result.verdict, result.positions, result.expanded, node_limit)
+        if result.verdict != "won":
+            return Outcome(*known)
+        moves: list[int] = result.moves.tolist()
+        try:
+            verify_line(board, moves)
+        except LineError as error:
+            raise SolverFault(f"{describe(board)}: the line found does not replay: {error}") from error
+        deals = moves.count(ENGINE_DEAL)
+        return Outcome(*known, encode_line(moves), len(moves), deals, spider_score(len(moves), variant.sets_needed))
+
+
+ENGINE_DEAL = 0xFFFF
+
+
+def describe(board: Board) -> str:
+    """Return which board it is, for messages."""
+    if board.seed is None:
+        return f"a board of {board.variant.id}"
+    return f"{board.variant.id} {board.numbering} {board.seed}"
+
+
+def solve(board: Board, node_limit: int = DEFAULT_LIMIT) -> Outcome:
+    """Settle one board (see `Solver.solve`; a `Solver` of your own is faster for many)."""
+    return Solver().solve(board, node_limit)
+
+
+def warm(variants: Iterable[Variant], echo: Callable[[str], None]) -> None:
+    """Compile what the variants need, if the cache lacks it; `echo` is told before it takes long."""
+    from pipeline.engine.compiler import is_compiled
+    from pipeline.engine.memory import width_of
+
+    missing = [w for w in sorted({width_of(len(variant.columns)) for variant in variants}) if not is_compiled(w)]
+    if missing:
+        from pipeline.engine.search import compile_for
+
+        for width in missing:
+            echo(f"compiling the engine for boards of up to {width} columns (once, about a minute)")
+            compile_for(width)
