@@ -37,7 +37,7 @@ def replay_page(board: Board, line: str) -> str:
         .render(
             title=f"{variant.name}, {name}",
             variant=variant,
-            steps=[step.partition(" ")[2] for step in steps],
+            steps=[step.partition(" ")[2].replace("->", "\N{RIGHTWARDS ARROW}") for step in steps],
             won=won,
             score=frames[-1]["score"],
             board=board_text(board),

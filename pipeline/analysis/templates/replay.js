@@ -7,7 +7,7 @@
   const SUITS = ["\u2663", "\u2666", "\u2665", "\u2660"];
   const find = (id) => document.getElementById(id);
   const table = find("table"), columns = find("columns"), slider = find("slider"), list = find("moves");
-  const DOWN = 0.32, UP = 0.52, TALLEST = 9;
+  const DOWN = 0.32, UP = 0.52, TALLEST = 7.5;
   let at = 0, timer = null;
 
   // The list is text; with a script each move becomes a button that goes there.
