@@ -6,7 +6,6 @@ where the store stops at the first.
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -234,9 +233,14 @@ class Audit:
                 self._find(OLDER, path, f"schema {footer.version}; 'winnable compact' makes it schema {VERSION}")
             footers.append((path, footer))
         footers.sort(key=lambda pair: pair[1].first)
-        for (one, before), (other, after) in itertools.pairwise(footers):
-            if after.first <= before.last:
-                self._find(OVERLAP, other, f"overlaps {one.name}: seeds {after.first} to {before.last} may stand twice")
+        reaching = footers[0] if footers else None
+        for path, footer in footers[1:]:
+            assert reaching is not None
+            if footer.first <= reaching[1].last:
+                span = f"{footer.first} to {min(footer.last, reaching[1].last)}"
+                self._find(OVERLAP, path, f"overlaps {reaching[0].name}: seeds {span} may stand twice")
+            if footer.last > reaching[1].last:
+                reaching = path, footer
         return footers
 
     def _check_rows(self, partition: Partition, variant: Variant | None, path: Path, wanted: np.ndarray | None) -> None:

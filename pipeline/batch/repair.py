@@ -118,7 +118,8 @@ class Repair:
 
     def _copy(self, path: Path) -> Path:
         target = self._place(path)
-        files.write_file(target, lambda file: shutil.copyfileobj(path.open("rb"), file))
+        with path.open("rb") as source:
+            files.write_file(target, lambda file: shutil.copyfileobj(source, file))
         return target
 
     def _place(self, path: Path) -> Path:

@@ -130,8 +130,8 @@ def read_rows(path: Path) -> pa.Table:
         It cannot be read, its rows are not those that were written, or they break the rules of a part.
     """
     try:
-        with path.open("rb") as file:
-            table = pq.read_table(file)
+        with pq.ParquetFile(path) as file:
+            table = file.read(use_threads=file.metadata.num_rows > ROW_GROUP)
     except FileNotFoundError:
         raise
     except (OSError, pa.ArrowException) as error:

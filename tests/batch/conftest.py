@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from pipeline.batch.config import Deals, RunSettings
@@ -6,6 +8,12 @@ from pipeline.batch.schema import VOLATILE
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Store
 from pipeline.game.variants import load_variant
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch):
+    """No test here cuts the power."""
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
 
 
 @pytest.fixture
