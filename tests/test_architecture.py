@@ -26,11 +26,12 @@ MAY_IMPORT = {
     "pools": {"errors", "game", "batch", "solver", "version"},
     "cli": {"errors", "game", "engine", "solver", "version", "batch", "analysis", "pools"},
 }
-# What measures the engine has to call it: bench and tune, and a worker that recomputes the bench before it starts.
+# What measures the engine has to call it: bench, tune and trial, and a worker that recomputes the bench.
 EXCEPTIONS = {
     "pipeline/batch/workers.py": {"engine"},
     "pipeline/analysis/bench.py": {"engine", "solver", "version"},
     "pipeline/analysis/tune.py": {"engine", "solver", "version"},
+    "pipeline/analysis/trial.py": {"engine", "solver", "version"},
 }
 OTHERS = {
     "errors": set(),

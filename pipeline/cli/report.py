@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipeline.cli import options
+from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from pipeline.analysis.plans import RunRecord
     from pipeline.analysis.report import Report
+    from pipeline.analysis.samples import Sample
 
 FORMATS = ("table", "markdown", "csv", "json", "html")
 FILES = {"html": "report.html", "markdown": "report.md", "csv": "report.csv", "json": "report.json"}
@@ -95,8 +97,8 @@ def _render(made: Report, runs: list[RunRecord], form: str) -> str:
 
 
 @click.command()
-@click.argument("a", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.argument("b", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("a")
+@click.argument("b")
 @options.variants_option
 @options.numbering_option
 @options.seeds_options
@@ -104,56 +106,82 @@ def _render(made: Report, runs: list[RunRecord], form: str) -> str:
     "--nodes",
     type=options.COUNT,
     metavar="N",
-    help="Compare as at this node limit, which both must have been searched to.  [default: the rows as they are]",
+    help="Node limit of what is settled here; datasets are compared as at this limit, which they must have been "
+    "searched to.  [default: 1000000; rows of two datasets as they are]",
 )
+@options.workers_option
 @options.format_option()
-def compare(
-    a: Path,
-    b: Path,
-    variants: tuple[str, ...],
-    numbering: str | None,
-    seeds: tuple[range, ...],
-    seeds_from: Path | None,
-    nodes: int | None,
-    output_format: str,
-) -> None:
+@options.verbosity_options
+def compare(a: str, b: str, nodes: int | None, output_format: str, verbosity: int, **flags: Any) -> None:
     r"""Compare two solvers, limits or datasets on the same seeds.
 
-    A and B are the directories (--data) of two datasets: of two versions, two settings, two machines. On the deals
-    both have it shows who settles more, with the discordant deals and McNemar's exact test, and how many positions B
-    needs for each of A's, with a 95% interval; and says in words whether the sample is large enough to tell.
+    A and B are each the directory (--data) of a dataset, a file of weights (x.toml), or the word "shipped" for the
+    weights of this version. Datasets may be of two versions, settings or machines; with weights the deals of --variant
+    and --seeds are settled here and now, and kept nowhere.
+
+    On the deals both have it shows who settles more, with the discordant deals and McNemar's exact test, and how many
+    positions B needs for each of A's, with a 95% interval; and says in words whether the sample is large enough to
+    tell. A deal that is won in one and lost in the other is a solver fault (exit 4).
 
     \b
-    Example:
-      winnable run --variant spider-4 --seeds 1:2000 --data before
-      (change something)
-      winnable run --variant spider-4 --seeds 1:2000 --data after
-      winnable compare before after
+    Examples:
+      winnable compare data-0.1 data-0.2 --variant spider-4
+      winnable compare shipped tuned.toml --variant spider-4 --seeds 5000001:5001000 --nodes 100k
     """
     from pipeline.analysis import compare as comparing
-    from pipeline.analysis.samples import read_samples
-    from pipeline.batch.store import Store
     from pipeline.errors import DataError, SolverFault
 
-    chosen, wanted = options.chosen_variants(variants), options.chosen_seeds(seeds, seeds_from)
-    samples = [
-        {
-            f"{sample.variant.id}/{sample.numbering}": sample
-            for sample in read_samples(Store(side), variants=chosen, numbering=numbering, seeds=wanted)
-        }
-        for side in (a, b)
-    ]
+    sides = [_side(text, flags, nodes, verbosity) for text in (a, b)]
     try:
         found = [
-            comparing.compare(samples[0][label], samples[1][label], label, nodes=nodes)
-            for label in samples[0]
-            if label in samples[1]
+            comparing.compare(sample, sides[1][label], label, nodes=nodes)
+            for label, sample in sides[0].items()
+            if label in sides[1]
         ]
     except ValueError as error:
         raise DataError(f"{a} and {b}: {error}") from error
     if not found:
         raise DataError(f"{a} and {b} have no variant in common")
-    click.echo(comparing.render(found, str(a), str(b), output_format), nl=False)
+    click.echo(comparing.render(found, a, b, output_format), nl=False)
     clash = [f"{one.label} {seed}" for one in found for seed in one.contradictions]
     if clash:
         raise SolverFault(f"won in one and lost in the other: {', '.join(clash[:5])}")
+
+
+def _side(text: str, flags: dict[str, Any], nodes: int | None, verbosity: int) -> dict[str, Sample]:
+    """Read a dataset, or settle with the weights named; by label of variant and numbering."""
+    from pipeline.analysis.samples import read_samples
+    from pipeline.batch.store import Store
+
+    chosen = options.chosen_variants(flags["variants"])
+    wanted = options.chosen_seeds(flags["seeds"], flags["seeds_from"])
+    path = Path(text)
+    if path.is_dir():
+        samples = read_samples(Store(path), variants=chosen, numbering=flags["numbering"], seeds=wanted)
+    elif text == "shipped" or path.is_file():
+        samples = _settle(None if text == "shipped" else path, {**flags, "nodes": nodes, "seeds": wanted}, verbosity)
+    else:
+        raise UsageError(f"{text!r} is no dataset, no file of weights, and not the word 'shipped'")
+    return {f"{sample.variant.id}/{sample.numbering}": sample for sample in samples}
+
+
+def _settle(weights: Path | None, flags: dict[str, Any], verbosity: int) -> list[Sample]:
+    """Settle deals for this comparison only."""
+    from tempfile import TemporaryDirectory
+
+    from pipeline.analysis.samples import read_samples
+    from pipeline.analysis.trial import run_trial
+    from pipeline.batch.config import load_settings
+    from pipeline.batch.store import Store
+    from pipeline.batch.window import NoProgress
+    from pipeline.cli.progress import RunBar, wanted
+
+    if not flags["variants"] or not flags["seeds"]:
+        raise UsageError("weights are compared on deals settled now: give --variant and --seeds")
+    with TemporaryDirectory(prefix="winnable-") as scratch:
+        settings = load_settings(None, {**flags, "seeds_from": None, "data": Path(scratch)})
+        summary = run_trial(settings, weights, RunBar() if wanted(verbosity) else NoProgress())
+        if summary.stopped is not None:
+            raise KeyboardInterrupt
+        summary.raise_if_failed()
+        return read_samples(Store(scratch), variants=[deals.variant for deals in settings.deals])

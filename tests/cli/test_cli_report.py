@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -217,3 +219,33 @@ def test_compare_of_nothing_in_common(capsys, data, tmp_path, made_up):
     assert code == 3
     assert "no variant in common" in err
     assert winnable(capsys, "compare", data, tmp_path / "nowhere")[0] == 2
+
+
+def test_compare_says_what_a_side_may_be(capsys, data, tmp_path):
+    code, _, err = winnable(capsys, "compare", data, tmp_path / "nowhere")
+    assert code == 2
+    assert "shipped" in err
+    code, _, err = winnable(capsys, "compare", "shipped", data)
+    assert code == 2
+    assert "--variant and --seeds" in err
+    (tmp_path / "bad.toml").write_text("[weights]\nempty = 5\n")
+    words = ("--variant", "spider-1", "--seeds", "1:2")
+    code, _, err = winnable(capsys, "compare", tmp_path / "bad.toml", "shipped", *words)
+    assert code == 3
+    assert "bad.toml: no file of weights" in err
+
+
+def test_compare_weights_in_memory(tmp_path):
+    import pipeline.engine
+
+    shipped = Path(pipeline.engine.__file__).parent / "weights" / "spider-1.toml"
+    (tmp_path / "other.toml").write_text(re.sub(r"(?m)^first_width = .*", "first_width = 12", shipped.read_text()))
+    words = ("--variant", "spider-1", "--seeds", "1:8", "--nodes", "20k", "--workers", "1", "--format", "json")
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline", "compare", "shipped", tmp_path / "other.toml", *words],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (entry,) = json.loads(done.stdout)["comparisons"]
+    assert (entry["deals"], entry["settled"]) == (8, [8, 8])
+    assert "times the positions of A" in " ".join(entry["conclusions"])

@@ -1,0 +1,91 @@
+"""Deals settled with weights that are not the shipped ones, in a dataset that lasts as long as a comparison."""
+
+from __future__ import annotations
+
+import zlib
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.batch.config import RunSettings
+from pipeline.batch.manifest import RunSummary
+from pipeline.batch.runs import run
+from pipeline.batch.window import Progress
+from pipeline.batch.workers import SolverSettler
+from pipeline.errors import ConfigError
+from pipeline.game.variants import Variant
+from pipeline.solver import Solver
+
+if TYPE_CHECKING:
+    from pipeline.engine.weights import Parameters
+
+
+class TrialSolver(Solver):
+    """The solver with the weights of a file in the place of the shipped ones.
+
+    Raises
+    ------
+    ConfigError
+        The file is no file of weights.
+    """
+
+    def __init__(self, weights: Path) -> None:
+        super().__init__()
+        self._parameters = _parameters(weights)
+
+    def use_for(self, variant: Variant) -> None:
+        """Search this variant with the weights."""
+        from pipeline.engine.search import Search
+        from pipeline.solver import engine_rules
+
+        if variant.rules_hash not in self._searches:
+            self._searches[variant.rules_hash] = Search(engine_rules(variant), self._parameters)
+
+
+class TrialSettler(SolverSettler):
+    """Settles deals with the weights of a file, in a worker."""
+
+    def __init__(self, weights: Path) -> None:
+        super().__init__()
+        self._solver = self._trial = TrialSolver(weights)
+        self._weights = weights
+
+    def identity(self) -> str:
+        """Return the name of the solver with these weights."""
+        return trial_identity(self._weights)
+
+    def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> object:
+        """Deal and solve."""
+        self._trial.use_for(variant)
+        return super().settle(variant, numbering, seed, nodes)
+
+
+def trial_identity(weights: Path) -> str:
+    """Return the version with a checksum of the weights: what a row's `solver` says."""
+    from pipeline.version import SOLVER
+
+    _parameters(weights)
+    return f"{SOLVER}-weights-{zlib.crc32(weights.read_bytes()):08x}"
+
+
+def run_trial(settings: RunSettings, weights: Path | None, progress: Progress | None = None) -> RunSummary:
+    """Settle the deals of the settings with the weights of a file; None for the shipped ones.
+
+    Raises
+    ------
+    ConfigError
+        The file is no file of weights.
+    """
+    if weights is None:
+        return run(settings, progress=progress)
+    settler = partial(TrialSettler, weights.resolve())
+    return run(settings, settler=settler, solver=trial_identity(weights), progress=progress)
+
+
+def _parameters(weights: Path) -> Parameters:
+    from pipeline.engine.weights import read_parameters
+
+    try:
+        return read_parameters(weights)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ConfigError(f"{weights}: no file of weights: {error}") from error
