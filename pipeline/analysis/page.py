@@ -78,7 +78,14 @@ def hardest_deals(sample: Sample, count: int = HARDEST) -> tuple[HardDeal, ...]:
 
 def _hard_deal(sample: Sample, place: int) -> HardDeal:
     won = bool(sample.won[place])
-    words = ["winnable", "solve", "--variant", sample.variant.id, "--seed", str(sample.seeds[place])]
+    words = [
+        "winnable",
+        "replay" if won else "solve",
+        "--variant",
+        sample.variant.id,
+        "--seed",
+        str(sample.seeds[place]),
+    ]
     if sample.numbering != "native":
         words += ["--numbering", sample.numbering]
     words += ["--nodes", str(sample.node_limits[place])]

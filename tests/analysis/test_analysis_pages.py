@@ -136,10 +136,10 @@ def test_the_hardest_deals_and_their_commands(made_up):
     deals = hardest_deals(only, 8)
     assert [deal.verdict for deal in deals[:5]] == ["unsettled"] * 4 + ["won"]
     assert [d.positions for d in deals] == sorted((d.positions for d in deals), reverse=True)
-    first = deals[0]
-    assert first.command == (
-        f"winnable solve --variant spider-4 --seed {first.seed} --numbering pysol --nodes 1000000"
-    )  # fmt: skip
+    for place, action in ((0, "solve"), (7, "replay")):
+        seed = deals[place].seed
+        command = f"winnable {action} --variant spider-4 --seed {seed} --numbering pysol --nodes 1000000"
+        assert deals[place].command == command
 
 
 # ------------------------------------------------------------------------------------------------- the replay page
