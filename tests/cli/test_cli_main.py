@@ -61,14 +61,14 @@ def test_help_imports_nothing_heavy_and_is_fast():
                 [sys.executable, "-c", program], capture_output=True, text=True, check=True
             ).stdout.rpartition("SECONDS")[2]
         )
-        for _ in range(3)
+        for _ in range(5)
     )
     assert best < 0.3
 
 
 def test_the_whole_help_process_is_fast():
     times = []
-    for _ in range(3):
+    for _ in range(5):
         start = time.perf_counter()
         assert winnable("--help").returncode == 0
         times.append(time.perf_counter() - start)
