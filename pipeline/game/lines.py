@@ -1,4 +1,4 @@
-"""Won lines: their text, and steps that people can read."""
+"""Lines: their text, steps that people can read, and shorter ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from pipeline.game.boards import Board
 from pipeline.game.cards import card_text, cards_text
 from pipeline.game.moves import DEAL, Move, encode_line, engine_move, parse_line
 from pipeline.game.rules import Played, Position, replay
+from pipeline.game.shorten import shorten
 
-__all__ = ["DEAL", "Move", "encode_line", "engine_move", "parse_line", "readable_steps"]
+__all__ = ["DEAL", "Move", "encode_line", "engine_move", "parse_line", "readable_steps", "shorten", "step_text"]
 
 
 def readable_steps(board: Board, line: str) -> list[str]:

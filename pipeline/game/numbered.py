@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline.game.boards import Board
-from pipeline.game.cards import ACE, KING, SET_SIZE, is_red
+from pipeline.game.cards import ACE, KING, SET_SIZE
 from pipeline.game.moves import DEAL, Move
-from pipeline.game.sequences import sequences
+from pipeline.game.sequences import sequences, suit_group
 
 Column = tuple[int, ...]
 
@@ -37,6 +37,10 @@ class NumberedGame:
         self.stock = tuple(numbers)
         self.start = State(columns, board.face_down, 0, board.sets_done)
         self._sets = sequences(self.variant.sets, self.variant.wrap)
+        self.ranks = [card & 15 for card in self.values]
+        # The rank a card may be laid on (none is 14), and what the rules for units tell apart of its suit.
+        self.ranks_below = [ACE if self.variant.wrap and rank == KING else rank + 1 for rank in self.ranks]
+        self.groups = [suit_group(self.variant.unit, card >> 4) for card in self.values]
 
     # ------------------------------------------------------------------ what fits
 
@@ -46,16 +50,11 @@ class NumberedGame:
 
     def fits(self, card: int, below: int) -> bool:
         """Whether a card may be laid on another."""
-        rank, rank_below = self.values[card] & 15, self.values[below] & 15
-        return rank_below == rank + 1 or (self.variant.wrap and rank == KING and rank_below == ACE)
+        return self.ranks_below[card] == self.ranks[below]
 
     def moves_with(self, card: int, below: int) -> bool:
         """Whether a card and the one below it are of one unit."""
-        if not self.fits(card, below):
-            return False
-        if self.variant.unit == "suit":
-            return self.values[card] >> 4 == self.values[below] >> 4
-        return self.variant.unit == "any" or is_red(self.values[card]) == is_red(self.values[below])
+        return self.ranks_below[card] == self.ranks[below] and self.groups[card] == self.groups[below]
 
     def is_unit(self, cards: Column) -> bool:
         """Whether cards, bottom to top, move together."""
@@ -65,22 +64,23 @@ class NumberedGame:
 
     def legal(self, state: State) -> Iterator[Move]:
         """Yield the moves of a position, deals apart; of empty columns only the first once the stock is out."""
-        columns = state.columns
         stock_left = state.dealt < len(self.stock)
-        empty = [column for column, cards in enumerate(columns) if not cards]
-        tops = [(column, cards[-1]) for column, cards in enumerate(columns) if cards]
-        for source, cards in enumerate(columns):
-            longest = len(cards) - state.down[source]
-            for count in range(1, longest + 1):
+        empty: list[int] = []
+        tops: list[list[int]] = [[] for _ in range(KING + 2)]  # columns by the rank on top
+        for column, cards in enumerate(state.columns):
+            (tops[self.ranks[cards[-1]]] if cards else empty).append(column)
+        targets_at_bottom = empty if stock_left else []
+        targets_above = empty if stock_left else empty[:1]
+        for source, cards in enumerate(state.columns):
+            for count in range(1, len(cards) - state.down[source] + 1):
                 head = cards[-count]
                 if count > 1 and not self.moves_with(cards[1 - count], head):
                     break
-                for target, top in tops:
-                    if self.fits(head, top) and target != source:
+                for target in tops[self.ranks_below[head]]:
+                    if target != source:
                         yield Move(source, target, count)
-                if stock_left or count < len(cards):
-                    for target in empty if stock_left else empty[:1]:
-                        yield Move(source, target, count)
+                for target in targets_at_bottom if count == len(cards) else targets_above:
+                    yield Move(source, target, count)
 
     def play(self, state: State, move: Move) -> State | None:
         """Return the position after a move, which must be legal; None if it is a deal that is not."""

@@ -188,8 +188,10 @@ class Position:
         if source == target:
             return f"column {source + 1} is both source and target"
         cards, onto = self.columns[source], self.columns[target]
-        if not 1 <= count <= len(cards):
-            return f"column {source + 1} has {len(cards)} cards, not {count}"
+        if count < 1:
+            return "a move takes a card at least"
+        if count > len(cards):
+            return f"column {source + 1} has " + (f"only {len(cards)} cards, not {count}" if cards else "no cards")
         if count > len(cards) - self.face_down[source]:
             return f"of the top {count} cards of column {source + 1} some lie face down"
         if count > self.unit_length(source):

@@ -23,10 +23,10 @@ class Sequences(NamedTuple):
 @lru_cache
 def sequences(kind: str, wrap: bool) -> Sequences:
     """Return the sequences of a kind, ``"suit"``, ``"colour"`` or ``"any"``; a King follows an Ace where they wrap."""
-    fold = bytes(_group(kind, card >> 4 & 3) << 4 | card & 15 for card in range(256))
+    fold = bytes(suit_group(kind, card >> 4 & 3) << 4 | card & 15 for card in range(256))
     ranks = [*range(KING, 0, -1)] * 2
     found = set()
-    for group in {_group(kind, suit) for suit in range(4)}:
+    for group in {suit_group(kind, suit) for suit in range(4)}:
         for first in range(SET_SIZE):
             for length in range(1, SET_SIZE + 1 if wrap else SET_SIZE + 1 - first):
                 found.add(bytes(group << 4 | rank for rank in ranks[first : first + length]))
@@ -34,7 +34,7 @@ def sequences(kind: str, wrap: bool) -> Sequences:
     return Sequences(None if kind == "suit" else fold, frozenset(found), whole)
 
 
-def _group(kind: str, suit: int) -> int:
+def suit_group(kind: str, suit: int) -> int:
     """Return what a kind of sequence tells apart of a suit."""
     if kind == "suit":
         return suit

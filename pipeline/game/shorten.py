@@ -24,10 +24,10 @@ from pipeline.game.rules import verify_line
 from pipeline.game.shortcuts import ShortcutSearch
 
 MOST_LOST = 6  # moves that may become impossible before an edit is given up
-SPAN = 12  # moves between the positions a shortcut joins
-STRIDE = 3  # moves between the starts of two searches
-NODES_A_SEARCH = 250
-NODES_A_LINE = 30_000  # bounds the time; few lines come near
+SPAN = 14  # moves between the positions a shortcut joins
+STRIDE = 2  # moves between the starts of two searches
+NODES_A_SEARCH = 150
+NODES_A_LINE = 15_000  # bounds the time; few lines come near
 
 
 def shorten(board: Board, line: str) -> str:

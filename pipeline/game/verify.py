@@ -57,11 +57,14 @@ def winning_moves(board: Board, line: str | Sequence[int]) -> int | None:
 
     Raises
     ------
-    LineError, KeyError
-        The text, or a number, is no move.
+    LineError
+        The text is no line.
     """
     texts = split_line(line) if isinstance(line, str) else line
-    steps = iter([_STEPS[text] for text in texts])
+    try:
+        steps = iter([_STEPS[text] for text in texts])
+    except KeyError:
+        return None
     table = _Table(board)
     tops, stacks, any_suit, up, full = table.tops, table.stacks, table.any_suit, _UP, _SET
     for source, target, least, change, offset in steps:

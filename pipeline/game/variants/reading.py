@@ -55,9 +55,9 @@ class Documented:
     note: str = ""
 
 
-def closest(word: str, words: Iterable[str]) -> str:
+def closest(word: str, words: Iterable[object]) -> str:
     """Return ``"; did you mean 'spider-4'?"``, or nothing when no word is near."""
-    near = difflib.get_close_matches(word, list(words), n=1)
+    near = difflib.get_close_matches(word, list(map(str, words)), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
