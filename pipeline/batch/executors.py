@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
@@ -102,6 +103,7 @@ class ProcessExecutor:
         self._context = multiprocessing.get_context(method)
         if method == "forkserver":
             self._context.set_forkserver_preload([workers.__name__])
+            _start_fork_server()
         self._stop = self._context.Event()
         self._pool = self._new_pool()
 
@@ -146,6 +148,22 @@ class ProcessExecutor:
             initializer=workers.start_worker,
             initargs=(self._stop, queue, level),
         )
+
+
+def _start_fork_server() -> None:
+    """Start the fork server with SIGINT blocked, which its children inherit.
+
+    A worker turns SIGINT off itself, but not before it has started; Ctrl-C at that moment would take it and, with it,
+    all that is in flight.
+    """
+    from multiprocessing import forkserver, resource_tracker
+
+    resource_tracker.ensure_running()  # it would unblock the signal again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def make_executor(settings: RunSettings, run_log: RunLog | None = None) -> Executor:

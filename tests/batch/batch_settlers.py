@@ -19,7 +19,8 @@ class Fake:
     identity: str = IDENTITY
     seconds: float = 0.0  # each deal takes so long
     kills: frozenset = frozenset()
-    hungry: frozenset = frozenset()
+    hungry: frozenset = frozenset()  # want more memory than there is
+    greedy: frozenset = frozenset()  # want 400 MB
     raises: frozenset = frozenset()
     faulty: frozenset = frozenset()
     trace: str = ""  # a file that every settled seed is appended to
@@ -44,6 +45,8 @@ class FakeSettler:
             os.kill(os.getpid(), signal.SIGKILL)
         if seed in plan.hungry:
             return bytearray(1 << 44)
+        if seed in plan.greedy:
+            time.sleep(0 * len(bytearray(400 << 20)))
         if seed in plan.raises:
             raise ValueError(f"no outcome for {seed}")
         if seed in plan.faulty:

@@ -2,11 +2,12 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from batch_settlers import IDENTITY, Fake, outcome
 
-from pipeline.batch import runs
+from pipeline.batch import files, runs
 from pipeline.batch.config import Deals
 from pipeline.batch.rows import rows_of
 from pipeline.batch.seeds import Seeds
@@ -200,3 +201,31 @@ def test_workers_log_into_the_runs_file(settings_for):
     assert "ValueError: no outcome for 5\n" in text
     assert "spider-4 native 50: failed" in text
     assert "ForkServerProcess" in text or "SpawnProcess" in text
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is capped by way of /proc")
+def test_a_deal_over_the_memory_cap_fails_alone_and_its_worker_lives(settings_for, rows_in):
+    settings = settings_for("1:60", executor="processes", chunk=10)
+    assert run(settings_for("1:60", executor="processes", data="uncapped"), greedy={17}).failed == []
+    summary = run(replace(settings, memory=200 << 20), greedy={17, 55})
+    assert sorted((deal.failure.seed, deal.failure.kind) for deal in summary.failed) == [(17, "memory"), (55, "memory")]
+    assert {row.seed for row in rows_in(settings.data)[SPIDER]} == set(range(1, 61)) - {17, 55}
+    assert "worker died" not in (settings.data / "runs" / f"{summary.run_id}.log").read_text()
+
+
+def test_a_run_that_cannot_write_says_so_and_can_be_resumed(settings_for, rows_in, monkeypatch):
+    settings = settings_for("1:60")
+    real = files.write_file
+
+    def full(path, write):
+        if path.name.startswith("new-"):
+            raise StoreError(f"cannot write {path}: No space left on device")
+        real(path, write)
+
+    monkeypatch.setattr(files, "write_file", full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        run(settings)
+    monkeypatch.setattr(files, "write_file", real)
+    assert json.loads(next((settings.data / "runs").glob("*.json")).read_text())["status"] == "failed"
+    assert run(settings).settled == 60
+    assert len(rows_in(settings.data)[SPIDER]) == 60

@@ -1,0 +1,26 @@
+"""A run in a process of its own, for tests that kill it: python batch_driver.py DATA FIRST LAST SECONDS TRACE."""
+
+import multiprocessing
+import sys
+from pathlib import Path
+
+from batch_settlers import IDENTITY, Fake
+
+from pipeline.batch import collect, runs
+from pipeline.batch.config import Deals, RunSettings
+from pipeline.batch.seeds import Seeds
+from pipeline.game.variants import load_variant
+
+
+def main(data, first, last, seconds, trace):
+    multiprocessing.set_start_method("forkserver")
+    collect.FLUSH_SECONDS = 0.2
+    deals = Deals(load_variant("spider-4"), "native", Seeds.of([range(int(first), int(last) + 1)]), 1000)
+    settings = RunSettings(Path(data), (deals,), workers=2, chunk=8)
+    summary = runs.run(settings, settler=Fake(seconds=float(seconds), trace=trace), solver=IDENTITY)
+    summary.raise_if_failed()
+    return {"interrupted": 130, "terminated": 143}.get(summary.stopped, 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
