@@ -1,0 +1,435 @@
+"""`solve`, `hint`, `deal`, `replay`, `variants` and `bench` as a user calls them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import run_command
+from pipeline.errors import SolverFault
+from pipeline.game import variants
+from pipeline.game.boards import board_json, board_text, read_board
+from pipeline.game.deals import deal
+from pipeline.game.rules import Position, replay, verify_line
+from pipeline.game.variants import load_variant, variant_ids
+
+VARIANTS = Path(variants.__file__).parent
+SPIDER_1 = load_variant("spider-1")
+SOLVE_KEYS = [
+    *("variant", "numbering", "seed", "verdict", "positions", "expanded", "node_limit"),
+    *("line", "steps", "moves", "score"),
+]
+LOST_SIMPLE_SIMON = 68
+
+
+@pytest.fixture
+def winnable(capsys):
+    """Run a command in this process; return exit code, stdout, stderr."""
+
+    def run(*words):
+        code = run_command([str(word) for word in words])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def ok(winnable):
+    """Run a command that must succeed; return stdout."""
+
+    def run(*words):
+        code, out, err = winnable(*words)
+        assert code == 0, err
+        return out
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def solved():
+    """The JSON that `solve` prints for a deal."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline", "solve", "--variant", "spider-1", "--seed", "5", "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def board_file(tmp_path, board, form=board_text):
+    path = tmp_path / "board"
+    path.write_text(form(board) if form is board_text else json.dumps(form(board)), encoding="utf-8")
+    return path
+
+
+# ---- solve
+
+
+def test_solve_json_holds_the_outcome_and_its_line_wins(solved):
+    assert list(solved) == SOLVE_KEYS
+    assert (solved["variant"], solved["numbering"], solved["seed"]) == ("spider-1", "native", 5)
+    assert (solved["verdict"], solved["node_limit"]) == ("won", 1_000_000)
+    assert verify_line(deal(SPIDER_1, 5), solved["line"]) == solved["moves"] == len(solved["steps"])
+    assert solved["score"] == 500 - solved["moves"] + 800
+
+
+def test_solve_text_says_the_same(ok, solved):
+    lines = ok("solve", "--variant", "spider-1", "--seed", 5).splitlines()
+    assert lines[0] == "spider-1 native 5: won"
+    assert f"{solved['positions']:,} reached" in lines[1]
+    assert lines[2].startswith(f"moves: {solved['moves']}, ")
+    assert f"score: {solved['score']} " in lines[3]
+    assert "104 at the end" in lines[3]
+    assert lines[4] == f"line: {solved['line']}"
+    assert lines[5:] == solved["steps"]
+
+
+def test_solve_shorten_is_never_longer_and_wins(ok, solved):
+    short = json.loads(ok("solve", "--variant", "spider-1", "--seed", 5, "--shorten", "--format", "json"))
+    assert short["moves"] <= solved["moves"]
+    assert verify_line(deal(SPIDER_1, 5), short["line"]) == short["moves"] == len(short["steps"])
+
+
+@pytest.mark.parametrize("form", [board_text, board_json])
+def test_solve_takes_a_board_from_a_file(ok, tmp_path, solved, form):
+    found = json.loads(ok("solve", "--board", board_file(tmp_path, deal(SPIDER_1, 5), form), "--format", "json"))
+    assert found == solved
+
+
+def test_solve_takes_a_board_from_standard_input():
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline", "solve", "--board", "-", "--nodes", "1", "--format", "json"],
+        input=board_text(deal(SPIDER_1, 5)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    assert (found["verdict"], found["positions"]) == ("unsettled", 1)
+    assert [found[key] for key in ("line", "steps", "moves", "score")] == [None] * 4
+
+
+def test_solve_proves_a_loss(ok):
+    found = json.loads(ok("solve", "--variant", "simple-simon", "--seed", LOST_SIMPLE_SIMON, "--format", "json"))
+    assert found["verdict"] == "lost"
+    assert [found[key] for key in ("line", "steps", "moves", "score")] == [None] * 4
+
+
+def test_the_environment_gives_the_limit_and_a_flag_outdoes_it(ok, winnable, monkeypatch):
+    monkeypatch.setenv("WINNABLE_NODES", "3")
+    words = "solve", "--variant", "spider-4", "--seed", 1, "--format", "json"
+    assert json.loads(ok(*words))["node_limit"] == 3
+    assert json.loads(ok(*words, "--nodes", 4))["node_limit"] == 4
+    monkeypatch.setenv("WINNABLE_NODES", "many")
+    code, _, err = winnable(*words)
+    assert code == 3
+    assert "WINNABLE_NODES" in err
+    assert "'many'" in err
+
+
+def test_a_compile_is_announced(ok, monkeypatch, capsys):
+    def warm(variants, echo):
+        echo("compiling")
+
+    monkeypatch.setattr("pipeline.solver.warm", warm)
+    assert run_command(["solve", "--variant", "spider-1", "--seed", "1", "--nodes", "1"]) == 0
+    assert capsys.readouterr().err == "compiling\n"
+    assert run_command(["solve", "--variant", "spider-1", "--seed", "1", "--nodes", "1", "-q"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        ((), 2, "--variant V --seed N, or --board FILE"),
+        (("--variant", "spider-1"), 2, "--variant V --seed N, or --board FILE"),
+        (("--seed", "1"), 2, "--variant V --seed N, or --board FILE"),
+        (("--variant", "spider-1", "--seed", "-1"), 2, "--seed"),
+        (("--variant", "spider-1", "--seed", str(2**63)), 2, "--seed"),
+        (("--variant", "mrs-mop", "--seed", "1", "--numbering", "pysol"), 2, "mrs-mop has no numbering 'pysol'"),
+        (("--variant", "spider-1", "--seed", "0", "--numbering", "kpat"), 2, "they go from 1 to"),
+        (("--variant", "spider-1", "--seed", "1", "--nodes", "0"), 2, "whole number"),
+        (("--board", "nowhere.txt"), 2, "nowhere.txt"),
+        (("--variant", "nowhere.toml", "--seed", "1"), 3, "nowhere.toml"),
+    ],
+)
+def test_wrong_words_are_told_in_one_line(winnable, words, code, expected):
+    got, out, err = winnable("solve", *words)
+    assert (got, out) == (code, "")
+    assert expected in err
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"nonsense\n", "line 1: 'nonsense'"),
+        (b"\xff\xfe\x00", "byte 0 is not UTF-8"),
+        (b"{", "is no JSON"),
+        (b'{"columns": ' + b"[" * 100_000, "nested too deeply"),
+        (b'{"variant": "spider-1", "columns": [], "face_down": [], "stock": ""}', "spider-1 has 10"),
+        (board_text(deal(SPIDER_1, 5)).replace("AS", "KS", 1).encode(), "KS is there 9 times"),
+    ],
+)
+@pytest.mark.parametrize("command", [("solve", "--board"), ("hint",), ("replay",), ("deal", "--board")])
+def test_a_wrong_file_is_three_and_named(winnable, tmp_path, content, expected, command):
+    path = tmp_path / "bad.txt"
+    path.write_bytes(content)
+    code, out, err = winnable(*command, path)
+    assert (code, out) == (3, "")
+    assert str(path) in err
+    assert expected in err or (command == ("replay",) and content.startswith(b"{"))
+    assert err.count("\n") == 1
+
+
+def test_a_board_and_a_seed_exclude_each_other(winnable, tmp_path):
+    path = board_file(tmp_path, deal(SPIDER_1, 5))
+    assert winnable("solve", "--board", path, "--seed", 5)[0] == 2
+    assert winnable("hint")[0] == 2
+    assert winnable("hint", "--stream", path)[0] == 2
+
+
+# ---- deal
+
+
+@pytest.mark.parametrize("name", variant_ids())
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_printed_deal_is_read_back(ok, name, form):
+    for numbering in load_variant(name).numberings:
+        text = ok("deal", "--variant", name, "--seed", 12, "--numbering", numbering, "--format", form)
+        assert read_board(text) == deal(load_variant(name), 12, numbering)
+
+
+def test_deal_turns_one_form_into_another(ok, tmp_path):
+    solvitaire = ok("deal", "--variant", "spider-4", "--seed", 3, "--format", "solvitaire")
+    path = tmp_path / "deal.json"
+    path.write_text(solvitaire)
+    board = read_board(ok("deal", "--board", path, "--variant", "spider-4"))
+    assert (board.columns, board.stock) == (deal(load_variant("spider-4"), 3).columns, board.stock)
+
+
+# ---- hint
+
+
+def middle_of(solved):
+    moves = solved["moves"] // 2
+    from pipeline.game.lines import parse_line
+
+    return replay(deal(SPIDER_1, 5), parse_line(solved["line"])[:moves]).board()
+
+
+def test_hint_begins_a_win(ok, tmp_path, solved):
+    board = middle_of(solved)
+    path = board_file(tmp_path, board)
+    found = json.loads(ok("hint", path, "--format", "json"))
+    assert (found["verdict"], found["node_limit"], found["seed"]) == ("won", 167_000, None)
+    move = found["move"]
+    assert move["proved"] is True
+    replay(board, move["line"])
+    text = ok("hint", path)
+    assert text.startswith(move["text"] + "\n")
+    assert f"first of the {found['moves']} moves of a win" in text
+
+
+def test_an_unsettled_hint_says_that_its_move_is_a_try(ok, tmp_path, solved):
+    path = board_file(tmp_path, deal(load_variant("spider-4"), 2))
+    found = json.loads(ok("hint", path, "--nodes", 50, "--format", "json"))
+    assert (found["verdict"], found["moves"], found["move"]["proved"]) == ("unsettled", None, False)
+    text = ok("hint", path, "--nodes", 50)
+    assert text.startswith("unsettled: ")
+    assert "not proved" in text
+    assert text.endswith(found["move"]["text"] + "\n")
+
+
+def test_a_lost_board_is_called_lost(ok, tmp_path):
+    path = board_file(tmp_path, deal(load_variant("simple-simon"), LOST_SIMPLE_SIMON))
+    found = json.loads(ok("hint", path, "--format", "json"))
+    assert (found["verdict"], found["move"], found["moves"]) == ("lost", None, None)
+    assert ok("hint", path).startswith("lost: ")
+
+
+def test_a_won_board_needs_no_move(ok, tmp_path, solved):
+    path = board_file(tmp_path, replay(deal(SPIDER_1, 5), solved["line"]).board())
+    assert ok("hint", path).startswith("won already")
+    found = json.loads(ok("hint", path, "--format", "json"))
+    assert (found["verdict"], found["move"], found["moves"]) == ("won", None, 0)
+
+
+def test_the_stream_answers_while_it_is_open(solved):
+    boards = [deal(SPIDER_1, 1), middle_of(solved), deal(load_variant("spider-easy"), 2)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "pipeline", "hint", "--stream"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        for board in boards:
+            process.stdin.write(json.dumps(board_json(board)) + "\n")
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+            assert answer["verdict"] == "won"
+            assert Position.of(board).fault(next(iter(parse(answer["move"]["line"])))) is None
+        for bad, expected in (
+            ("not a board", "no JSON object"),
+            ("{}", "line 5: columns is missing"),
+            ("[1]", "line 6"),
+        ):
+            process.stdin.write(f"{bad}\n\n" if bad == "[1]" else f"{bad}\n")
+            process.stdin.flush()
+            assert expected in json.loads(process.stdout.readline())["error"]
+        process.stdin.close()
+        assert process.stdout.read() == ""
+        assert process.wait(30) == 0
+
+
+def parse(line):
+    from pipeline.game.lines import parse_line
+
+    return parse_line(line)
+
+
+def test_a_fault_in_the_stream_is_answered_and_ends_it_with_four(monkeypatch):
+    from pipeline.pools import hint
+
+    class Faulty:
+        def hint(self, board, node_limit):
+            raise SolverFault("spider-1 native 1: the line found does not replay")
+
+    answers = hint.answer_stream([json.dumps(board_json(deal(SPIDER_1, 1)))] * 2, solver=Faulty())
+    assert [json.loads(next(answers))["error"] for _ in range(2)] == [
+        "spider-1 native 1: the line found does not replay"
+    ] * 2
+    with pytest.raises(SolverFault):
+        next(answers)
+
+
+# ---- replay
+
+
+def test_replay_shows_each_position(ok, tmp_path, solved):
+    path = tmp_path / "solved.json"
+    path.write_text(json.dumps(solved))
+    frames = json.loads(ok("replay", path, "--format", "json"))
+    assert [frame["move"] for frame in frames] == list(range(solved["moves"] + 1))
+    assert [f"{frame['move']}. {frame['step']}" for frame in frames[1:]] == solved["steps"]
+    assert (frames[-1]["score"], frames[-1]["sequence_points"], frames[-1]["won"]) == (solved["score"], 104, True)
+    assert read_board(json.dumps(frames[0]["board"])).columns == deal(SPIDER_1, 5).columns
+    text = ok("replay", path, "--from", 3, "--to", 4)
+    assert text.startswith(f"{solved['steps'][2]} (score 497, ")
+    assert f"\n{solved['steps'][3]} (score 496, " in text
+    assert ok("replay", path).endswith(f"won in {solved['moves']} moves\n")
+
+
+def test_replay_takes_a_line_from_anywhere(ok, tmp_path, solved):
+    wanted = ok("replay", "--variant", "spider-1", "--seed", 5, "--line", solved["line"])
+    assert ok("replay", "--variant", "spider-1", "--seed", 5) == wanted
+    text = tmp_path / "game.txt"
+    text.write_text(board_text(deal(SPIDER_1, 5)) + f"line: {solved['line']}\n")
+    assert ok("replay", text) == wanted
+    game = tmp_path / "game.json"
+    game.write_text(json.dumps(board_json(deal(SPIDER_1, 5)) | {"line": solved["line"]}))
+    assert ok("replay", game) == wanted
+    nameless = tmp_path / "nameless.json"
+    nameless.write_text(json.dumps(solved | {"seed": None, "numbering": None}))
+    assert ok("replay", nameless, "--board", board_file(tmp_path, deal(SPIDER_1, 5))) == wanted
+
+
+def test_replay_shortens_and_makes_a_page(ok, winnable, tmp_path, solved):
+    page = tmp_path / "win.html"
+    code, out, err = winnable("replay", "--variant", "spider-1", "--seed", 5, "--shorten", "--html", page)
+    assert (code, out, err) == (0, "", f"wrote {page}\n")
+    assert page.read_text().lower().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (("--line", "ab"), 3, "move 1: "),
+        (("--line", "zz"), 3, "move 1: 'zz'"),
+        (("--from", "9", "--to", "8"), 2, "--from 9 --to 8"),
+        (("--to", "9999"), 2, "the line has moves 1 to"),
+        (("--nodes", "1"), 3, "spider-1 native 5: unsettled at 1 positions"),
+        (("--html", "nowhere/x.html"), 1, "nowhere/x.html"),
+    ],
+)
+def test_what_cannot_be_replayed_is_told(winnable, words, code, expected):
+    got, out, err = winnable("replay", "--variant", "spider-1", "--seed", 5, *words)
+    assert (got, out) == (code, "")
+    assert expected in err
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "expected"),
+    [
+        ({"verdict": "lost", "line": None}, 3, "the deal is lost"),
+        ({"line": None}, 3, "line: None"),
+        ({"line": 5}, 3, "line: 5"),
+        ({"seed": "x"}, 3, "seed: 'x'"),
+        ({"seed": -1}, 3, "seed -1"),
+        ({"seed": None}, 2, "--board"),
+        ({"variant": "spider-9"}, 3, "spider-9"),
+        ({"numbering": "mine"}, 3, "no numbering 'mine'"),
+    ],
+)
+def test_a_wrong_solution_is_told(winnable, tmp_path, solved, change, code, expected):
+    path = tmp_path / "solved.json"
+    path.write_text(json.dumps(solved | change))
+    got, out, err = winnable("replay", path)
+    assert (got, out) == (code, "")
+    assert expected in err
+    assert path.name in err
+
+
+# ---- variants
+
+
+def test_variants_are_listed_and_described(ok):
+    text = ok("variants")
+    listed = json.loads(ok("variants", "--format", "json"))
+    assert [entry["id"] for entry in listed] == variant_ids()
+    for entry in listed:
+        assert f"{entry['id']} ({entry['name']}; " in text
+        assert entry["description"] == load_variant(entry["id"]).describe()
+        assert entry["rules_hash"] == load_variant(entry["id"]).rules_hash
+
+
+def test_a_variant_of_ones_own_is_checked(ok, winnable, tmp_path):
+    path = tmp_path / "mine.toml"
+    text = (
+        (VARIANTS / "spiderette.toml").read_text().replace('"spiderette"', '"mine"').replace('"Spiderette"', '"Mine"')
+    )
+    path.write_text(text)
+    out = ok("variants", "check", path)
+    assert out.startswith(f"{path}: fine\nmine (Mine; ")
+    assert json.loads(ok("variants", "check", path, "--format", "json"))["columns"] == [1, 2, 3, 4, 5, 6, 7]
+    path.write_text(text.replace('"blocked"', '"block"'))
+    code, out, err = winnable("variants", "check", path)
+    assert (code, out) == (3, "")
+    assert str(path) in err
+    assert 'deal is "block"; allowed: "blocked"' in err
+
+
+# ---- bench
+
+
+def test_bench_prints_the_signature_and_the_speed(ok):
+    from pipeline.version import SIGNATURE
+
+    found = json.loads(ok("bench", "--seconds", 0, "--format", "json"))
+    assert list(found) == ["signature", "positions_per_second"]
+    assert found["signature"] == SIGNATURE
+    assert found["positions_per_second"] > 10_000
+    assert ok("bench", "--seconds", 0).startswith(f"signature: {SIGNATURE}\n")
+
+
+def test_a_bench_mismatch_is_four(winnable, monkeypatch):
+    monkeypatch.setattr("pipeline.version.SIGNATURE", 1)
+    code, out, err = winnable("bench", "--seconds", 0)
+    assert code == 4
+    assert out.startswith("signature: ")
+    assert "bench mismatch" in err
