@@ -30,12 +30,12 @@ class DaskExecutor:
     scheduler
         Address of a running cluster; None to start a local one.
     tls
-        Files of the certificate authority, the certificate and its key; all None for an unencrypted cluster.
+        Files of the certificate authority, the certificate and its key, all or none.
 
     Raises
     ------
     UsageError
-        Dask is not installed, the certificates are incomplete, or the scheduler does not answer.
+        Dask is not installed, or the scheduler does not answer.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class DaskExecutor:
             raise UsageError("the dask executor needs Dask: pip install 'winnable[dask]'") from error
         self.lost: tuple[type[BaseException], ...] = (distributed.KilledWorker,)
         self._cluster = None
-        security = _security(scheduler, tls)
+        security = _security(tls)
         if scheduler is None:
             self._cluster = distributed.LocalCluster(
                 n_workers=workers,
@@ -94,16 +94,9 @@ class DaskExecutor:
             self._cluster.close()
 
 
-def _security(scheduler: str | None, tls: tuple[Path | None, Path | None, Path | None]) -> Any:
-    if tls == (None, None, None):
-        if scheduler is not None and scheduler.startswith(("tls://", "wss://")):
-            raise UsageError(f"{scheduler} needs --tls-ca, --tls-cert and --tls-key")
+def _security(tls: tuple[Path | None, Path | None, Path | None]) -> Any:
+    if None in tls:
         return None
-    if scheduler is None or None in tls:
-        raise UsageError("give --scheduler, --tls-ca, --tls-cert and --tls-key together")
-    for path in tls:
-        if path is not None and not path.is_file():
-            raise UsageError(f"{path}: no such file")
     authority, certificate, key = map(str, tls)
     security: Any = import_module("distributed.security")
     return security.Security(

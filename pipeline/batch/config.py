@@ -269,7 +269,7 @@ def load_settings(
         chunk=layers.value("chunk"),
         executor=layers.value("executor"),
         scheduler=layers.value("scheduler"),
-        tls=(layers.value("tls_ca"), layers.value("tls_cert"), layers.value("tls_key")),
+        tls=layers.certificates(),
         report=layers.value("report"),
         nightly=layers.nightly(),
     )
@@ -370,6 +370,8 @@ class Layers:
         """Return the error that names where a setting came from."""
         if key in self.flags:
             return UsageError(text)
+        if key == "seeds" and "seeds_from" in self.flags:
+            return ConfigError(f"{self.flags['seeds_from']}: {text}")
         if key in self.environment:
             return ConfigError(f"WINNABLE_{key.upper()}: {text}")
         return ConfigError(f"{self.file.name}: {text}") if self.file.name else UsageError(text)
@@ -398,6 +400,20 @@ class Layers:
             raise self.error("seeds", f"seeds {seeds}: {numbering} numbers go from {span}")
         shard = self.value("shard")
         return Deals(variant, numbering, seeds.shard(*shard) if shard else seeds, self.value("nodes", word))
+
+    def certificates(self) -> tuple[Path | None, Path | None, Path | None]:
+        """Return the files of the Dask cluster's certificates: all three, or none where none is needed."""
+        keys = ("tls_ca", "tls_cert", "tls_key")
+        authority, certificate, key = found = tuple(self.value(key) for key in keys)
+        scheduler = self.value("scheduler") or ""
+        if any(found) and not (all(found) and scheduler):
+            raise self.error("tls_ca", "give --scheduler, --tls-ca, --tls-cert and --tls-key together")
+        if scheduler.startswith(("tls://", "wss://")) and not any(found):
+            raise self.error("scheduler", f"{scheduler} needs --tls-ca, --tls-cert and --tls-key")
+        for name, path in zip(keys, found, strict=True):
+            if path is not None and not path.is_file():
+                raise self.error(name, f"{path}: no such file")
+        return authority, certificate, key
 
     def nightly(self) -> NightlySettings | None:
         """Return the night's settings if the file has them."""

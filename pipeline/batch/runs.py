@@ -73,6 +73,7 @@ def run(
         jobs = plan_jobs(settings, store, solver)
         summary = RunSummary(new_run_id(), jobs)
         if not any(job.missing for job in jobs):
+            say(f"nothing to do: all {sum(job.counts.planned for job in jobs):,} deals are settled at this limit")
             return summary
         manifest = Manifest(store, settings, solver, summary.run_id)
         manifest.write(summary, "running")
@@ -107,6 +108,7 @@ def plan_jobs(settings: RunSettings, store: Store, solver: str) -> list[Job]:
     StoreError
         A partition is damaged or of other rules.
     """
+    store.partitions()  # refuses what is not ours anywhere in the dataset
     jobs = []
     for number, deals in enumerate(settings.deals):
         partition = Partition(deals.variant.id, deals.numbering)

@@ -1,15 +1,20 @@
 """The same deals on a Dask cluster on loopback give the same table, also when a worker is killed."""
 
 import os
+import shutil
 import signal
+import subprocess
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from batch_settlers import IDENTITY, Fake
 
 from pipeline.batch import runs
 from pipeline.batch.cluster import DaskExecutor
+from pipeline.batch.config import load_settings
+from pipeline.batch.seeds import Seeds
 from pipeline.batch.workers import HandshakeError
 from pipeline.errors import UsageError
 
@@ -66,9 +71,44 @@ def test_a_remote_worker_with_another_solver_is_refused(settings_for):
     ],
 )
 def test_incomplete_certificates_are_refused(tmp_path, scheduler, tls, text):
-    files = tuple(name and tmp_path / name for name in tls)
+    files = (name and tmp_path / name for name in tls)
+    flags = dict(zip(("tls_ca", "tls_cert", "tls_key"), files, strict=True))
     with pytest.raises(UsageError, match=text):
-        DaskExecutor(1, scheduler, files)
+        load_settings(None, flags | {"scheduler": scheduler, "seeds": Seeds.of([range(3)])}, {})
+
+
+def certificates(path):
+    """Make an authority and a certificate for 127.0.0.1; skip where openssl is not there."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl")
+    make = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    subprocess.run(
+        [*make.split(), "-keyout", path / "key.pem", "-out", path / "cert.pem"], check=True, capture_output=True
+    )
+    return path / "cert.pem", path / "cert.pem", path / "key.pem"
+
+
+def test_a_cluster_behind_tls(settings_for, rows_in, tmp_path):
+    authority, certificate, key = map(str, certificates(tmp_path))
+    names = {
+        f"tls_{role}_{kind}": file
+        for role in ("scheduler", "worker", "client")
+        for kind, file in (("cert", certificate), ("key", key))
+    }
+    security = distributed.Security(tls_ca_file=authority, require_encryption=True, **names)
+    run(settings_for("1:60"))
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        host="tls://127.0.0.1",
+        security=security,
+        dashboard_address=None,
+        silence_logs=50,
+    ) as cluster:
+        assert cluster.scheduler_address.startswith("tls://")
+        files = tuple(map(Path, (authority, certificate, key)))
+        run(settings_for("1:60", data="dask", executor="dask", scheduler=cluster.scheduler_address, tls=files))
+    assert rows_in(tmp_path / "dask") == rows_in(tmp_path / "data")
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch):

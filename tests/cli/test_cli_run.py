@@ -1,0 +1,232 @@
+"""The commands around the dataset, from the outside: what they print, leave and return."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import run_command
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def winnable(capsys, monkeypatch, tmp_path):
+    """Run a command in this process, in an empty directory; return its exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("WINNABLE_")]:
+        monkeypatch.delenv(name)
+
+    def call(*words):
+        code = run_command([str(word) for word in words])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory):
+    """A dataset of a few real deals, settled once by the command itself; copied by each test."""
+    home = tmp_path_factory.mktemp("settled")
+    words = ["run", "--variant", "spider-1", "--variant", "spider-easy", "--seeds", "1:12", "--nodes", "50000", "-q"]
+    done = subprocess.run([sys.executable, "-m", "pipeline", *words], cwd=home, env=environment(), check=False)
+    assert done.returncode == 0
+    return home / "data"
+
+
+@pytest.fixture
+def data(settled, tmp_path):
+    shutil.copytree(settled, tmp_path / "data")
+    return tmp_path / "data"
+
+
+def environment():
+    return {name: value for name, value in os.environ.items() if not name.startswith("WINNABLE_")} | {
+        "PYTHONPATH": str(ROOT)
+    }
+
+
+def test_run_prints_what_it_did_and_does_nothing_twice(winnable, data):
+    words = ("run", "--variant", "spider-1", "--seeds", "1:12", "--nodes", "50000", "--format", "json")
+    code, out, err = winnable(*words)
+    assert code == 0
+    (record,) = json.loads(out)
+    assert (record["deals"], record["had"], record["settled"], record["left"]) == (12, 12, 0, 0)
+    assert "nothing to do" in err
+    code, out, _ = winnable(*words, "--seeds", "13:14")
+    assert (code, json.loads(out)[0]["settled"]) == (0, 2)
+
+
+def test_run_as_csv_and_markdown(winnable, data):
+    words = ("run", "--variant", "spider-1", "--seeds", "1:12", "--nodes", "50000", "-q")
+    code, out, err = winnable(*words, "--format", "csv")
+    assert (code, err) == (0, "")
+    assert next(csv.DictReader(out.splitlines()))["deals"] == "12"
+    assert winnable(*words, "--format", "markdown")[1].startswith("| variant | numbering |")
+
+
+def test_run_with_a_report(winnable, data, tmp_path):
+    (tmp_path / "run.toml").write_text('seeds = "1:12"\nnodes = 50_000\nvariants = ["spider-1"]\nreport = true\n')
+    code, out, _ = winnable("run", "run.toml")
+    assert code == 0
+    assert "95%" in out
+    code, out, _ = winnable("run", "run.toml", "--format", "json")
+    assert json.loads(out)["variants"][0]["deals"] == 12
+    code, out, _ = winnable("run", "run.toml", "--no-report", "--format", "json")
+    assert json.loads(out)[0]["deals"] == 12
+
+
+def test_a_dry_run_does_nothing_and_estimates(winnable, data):
+    before = tree(data)
+    code, out, _ = winnable("run", "--variant", "spider-1", "--seeds", "1:1000", "--dry-run", "--format", "json")
+    assert code == 0
+    (record,) = json.loads(out)
+    assert (record["deals"], record["had"], record["to_settle"]) == (1000, 12, 988)
+    assert record["estimated_seconds"] > 0
+    code, out, _ = winnable("run", "--variant", "spider-4", "--seeds", "1:9", "--dry-run", "--format", "json")
+    assert json.loads(out)[0]["estimated_seconds"] is None
+    assert tree(data) == before
+
+
+def test_a_dry_run_needs_no_dataset(winnable, tmp_path):
+    code, out, _ = winnable("run", "--variant", "spider-1", "--seeds", "1:10", "--dry-run")
+    assert code == 0
+    assert "to_settle" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_status(winnable, data):
+    code, out, err = winnable("status", "--format", "json")
+    assert code == 0
+    one, other = json.loads(out)
+    assert (one["variant"], one["seeds"], one["done"], one["missing"], one["parts"]) == ("spider-1", "1:12", 12, 0, 1)
+    assert other["variant"] == "spider-easy"
+    assert "last run" in err
+    code, out, _ = winnable("status", "--variant", "spider-1", "--seeds", "1:100", "--format", "json")
+    (only,) = json.loads(out)
+    assert (only["done"], only["missing"]) == (12, 88)
+    assert "spider-easy" in winnable("status")[1]
+
+
+def test_status_of_nothing(winnable):
+    assert winnable("status")[:2] == (0, "no outcomes\n")
+
+
+def test_verify(winnable, data):
+    code, out, err = winnable("verify")
+    assert (code, out) == (0, "")
+    assert "24 rows, 24 lines replayed: no fault" in err
+    assert winnable("verify", "--sample", "3", "--variant", "spider-1")[0] == 0
+
+
+def test_verify_finds_and_repairs_a_truncated_part(winnable, data):
+    part = next(data.rglob("part-*.parquet"))
+    part.write_bytes(part.read_bytes()[:-20])
+    code, out, err = winnable("verify", "--format", "json")
+    assert code == 3
+    assert json.loads(out)[0]["file"].endswith(part.name)
+    assert len([line for line in err.splitlines() if line.startswith("Error: ")]) == 1
+    assert winnable("report")[0] == 3
+    assert winnable("run", "--variant", "spider-1", "--variant", "spider-easy", "--seeds", "1:12")[0] == 3
+    code, _, err = winnable("verify", "--repair")
+    assert code == 0
+    assert "moved to" in err
+    assert winnable("verify")[0] == 0
+    assert winnable("report")[0] == 0
+    assert list((data / "quarantine").rglob(part.name))
+
+
+def test_verify_finds_a_line_that_does_not_replay(winnable, data):
+    from pipeline.batch.rows import rows_of, table_of
+    from pipeline.batch.schema import read_rows, write_table
+
+    part = next((data / "outcomes" / "variant=spider-1").rglob("part-*.parquet"))
+    rows = rows_of(read_rows(part))
+    rows[4] = rows[4]._replace(line=rows[5].line, moves=rows[5].moves, deals=rows[5].deals, score=rows[5].score)
+    with part.open("wb") as file:
+        write_table(table_of(rows), file)
+    code, out, err = winnable("verify", "--format", "json")
+    assert code == 4
+    assert [(one["kind"], one["row"], one["seed"]) for one in json.loads(out)] == [("line", 4, 5)]
+    assert "row 4 (seed 5)" in err
+    assert winnable("verify", "--repair")[0] == 0
+    code, out, _ = winnable("run", "--variant", "spider-1", "--seeds", "1:12", "--nodes", "50000", "--format", "json")
+    assert (code, json.loads(out)[0]["settled"]) == (0, 1)
+    assert winnable("verify")[0] == 0
+
+
+def test_merge_and_compact(winnable, data, tmp_path):
+    code, _, err = winnable("merge", data, "--data", "other")
+    assert code == 0
+    assert "spider-1/native: 12 deals added, 0 replaced" in err
+    assert "0 deals added, 0 replaced" in winnable("merge", data, "--data", "other")[2]
+    assert winnable("compact", "--data", "other")[0] == 0
+    assert winnable("verify", "--data", "other")[0] == 0
+    assert winnable("merge", data)[0] == 2
+    assert winnable("merge", "nowhere")[0] == 2
+    assert winnable("compact", "--data", "void")[0] == 0
+
+
+def test_export(winnable, data):
+    code, out, err = winnable("export", "--variant", "spider-1", "--seeds", "3:5")
+    rows = list(csv.DictReader(out.splitlines()))
+    assert code == 0
+    assert [row["seed"] for row in rows] == ["3", "4", "5"]
+    assert "3 rows" in err
+    code, out, _ = winnable("export", "--format", "jsonl", "--columns", "seed,verdict", "--out", "all.jsonl")
+    assert (code, out) == (0, "")
+    lines = Path("all.jsonl").read_text().splitlines()
+    assert len(lines) == 24
+    assert json.loads(lines[0]) == {"variant": "spider-1", "numbering": "native", "seed": 1, "verdict": "won"}
+    code, _, err = winnable("export", "--columns", "seed,verdikt")
+    assert code == 2
+    assert "did you mean 'verdict'?" in err
+
+
+def test_export_into_a_closed_pipe_is_quiet(data):
+    command = f"{sys.executable} -m pipeline export --data {data} | head -n 1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, env=environment(), check=False
+    )
+    assert done.stdout.startswith("variant,numbering,seed")
+    assert "Error" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_run_with_what_it_has(winnable, data, number, code):
+    words = f"run --variant spider-easy --seeds 1:1000000 --nodes 50000 --workers 2 --data {data}".split()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline", *words],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    manifests = len(list((data / "runs").glob("*.json")))
+    deadline = time.monotonic() + 60
+    while len(list((data / "runs").glob("*.json"))) == manifests and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(3)
+    os.kill(process.pid, number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == code, err
+    assert "the same command goes on from here" in err
+    assert "Traceback" not in err
+    settled = json.loads(winnable("status", "--format", "json")[1])[1]
+    assert settled["done"] >= 12
+    assert "spider-easy" in out
+    assert winnable("verify", "--variant", "spider-easy")[0] == 0
+
+
+def tree(path):
+    return sorted((str(one), one.stat().st_mtime_ns) for one in Path(path).rglob("*"))
