@@ -10,7 +10,7 @@ import logging
 import multiprocessing
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pipeline.batch.logs import RunLog
 
 T = TypeVar("T")
+_HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _WINDOW = 3  # chunks a worker: one at hand, one waiting in its pipe, one landing
 
 
@@ -99,11 +100,8 @@ class ProcessExecutor:
         self.size = size
         self.window = _WINDOW * size
         self._log = run_log
-        method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-        self._context = multiprocessing.get_context(method)
-        if method == "forkserver":
-            self._context.set_forkserver_preload([workers.__name__])
-            _start_fork_server()
+        start_fork_server()
+        self._context = _context()
         self._stop = self._context.Event()
         self._pool = self._new_pool()
 
@@ -150,20 +148,27 @@ class ProcessExecutor:
         )
 
 
-def _start_fork_server() -> None:
-    """Start the fork server with SIGINT blocked, which its children inherit.
+def start_fork_server(modules: Sequence[str] = ()) -> None:
+    """Start what forks the workers, if it does not run yet; it loads the modules while this process goes on.
 
-    A worker turns SIGINT off itself, but not before it has started; Ctrl-C at that moment would take it and, with it,
-    all that is in flight.
+    SIGINT is blocked in it, which its children inherit: a worker turns the signal off itself, but not before it has
+    started, and Ctrl-C at that moment would take it and, with it, all that is in flight.
     """
+    if not _HAS_FORK_SERVER:
+        return
     from multiprocessing import forkserver, resource_tracker
 
+    _context().set_forkserver_preload([workers.__name__, *modules])
     resource_tracker.ensure_running()  # it would unblock the signal again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _context() -> Any:
+    return multiprocessing.get_context("forkserver" if _HAS_FORK_SERVER else "spawn")
 
 
 def make_executor(settings: RunSettings, run_log: RunLog | None = None) -> Executor:

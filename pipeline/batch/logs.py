@@ -15,6 +15,8 @@ from typing import Any
 
 from multiprocessing_logging import MultiProcessingHandler
 
+from pipeline.batch.workers import NOTICE
+
 ROOT = "pipeline"
 FORMAT = "%(asctime)s %(levelname)-7s %(processName)s %(message)s"
 
@@ -106,12 +108,21 @@ class RunLog:
         self._logger.setLevel(self._level)
 
 
+class _Plain(logging.Formatter):
+    """Names the level of what is more or less than a notice."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        text = super().format(record)
+        return text if record.levelno == NOTICE else f"{record.levelname}: {text}"
+
+
 def show_on_terminal(verbosity: int) -> None:
-    """Show the package's log on stderr from now on: warnings, with `-v` all, with `-q` errors only."""
+    """Show the package's log on stderr from now on: notices and warnings, with `-v` all, with `-q` errors only."""
     logger = logging.getLogger(ROOT)
     handler = TerminalHandler()
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-    level = logging.ERROR if verbosity < 0 else (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
+    handler.setFormatter(_Plain("%(message)s"))
+    level = logging.ERROR if verbosity < 0 else (NOTICE, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
     handler.setLevel(level)
     for old in [known for known in logger.handlers if isinstance(known, TerminalHandler)]:
         logger.removeHandler(old)

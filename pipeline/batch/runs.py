@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pipeline.batch import workers
 from pipeline.batch.collect import Collector
 from pipeline.batch.config import RunSettings
-from pipeline.batch.executors import Executor, make_executor
+from pipeline.batch.executors import make_executor, start_fork_server
 from pipeline.batch.logs import RunLog
 from pipeline.batch.manifest import Manifest, RunSummary, new_run_id
 from pipeline.batch.plan import Job
@@ -67,6 +67,8 @@ def run(
         from pipeline.version import SOLVER
 
         solver = SOLVER
+    if settings.executor == "processes":
+        start_fork_server(getattr(settler, "modules", ()))
     say = echo or (lambda _text: None)
     store = Store(settings.data)
     with Stopper(settings.max_time) as stopper, store.writing("run"):
@@ -80,8 +82,9 @@ def run(
         status = "failed"
         run_log = RunLog(store.runs / f"{summary.run_id}.log")
         try:
-            setup = Setup(settler, solver, summary.run_id, settings.memory)
-            _settle(settings, store, jobs, summary, setup, stopper, progress or NoProgress(), run_log, echo is not None)
+            variants = tuple(job.deals.variant for job in jobs if job.missing)
+            setup = Setup(settler, solver, summary.run_id, variants, settings.memory)
+            _settle(settings, store, jobs, summary, setup, stopper, progress or NoProgress(), run_log)
             for partition in {job.partition for job in jobs if job.counts.settled}:
                 store.compact(partition)
             status = summary.stopped or "finished"
@@ -127,7 +130,6 @@ def _settle(
     stopper: Stopper,
     progress: Progress,
     run_log: RunLog,
-    loud: bool,
 ) -> None:
     executor = make_executor(settings, run_log)
     collector = Collector(store, jobs, setup.solver, summary.run_id)
@@ -135,7 +137,6 @@ def _settle(
     stopper.when_stopped = executor.stop
     now = True
     try:
-        _warm_up(executor, setup, jobs, loud)
         progress.start(jobs)
         log.info("run %s: %d deals with %d workers", summary.run_id, summary.left, executor.size)
         window.drive()
@@ -151,13 +152,3 @@ def _settle(
     log.info(
         "run %s: %d settled, %d failed, %d left", summary.run_id, summary.settled, len(summary.failed), summary.left
     )
-
-
-def _warm_up(executor: Executor, setup: Setup, jobs: Sequence[Job], loud: bool) -> None:
-    """Let one worker compile what is not cached, before the others need it."""
-    variants = [job.deals.variant for job in jobs if job.missing]
-    future = executor.submit(workers.warm_up, setup, variants, loud)
-    try:
-        future.result()
-    except executor.lost as error:
-        raise WinnableError(f"a worker died while it started: {error}") from error

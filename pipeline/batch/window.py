@@ -17,6 +17,7 @@ from pipeline.batch.manifest import FailedDeal, RunSummary
 from pipeline.batch.plan import Job, halves
 from pipeline.batch.stopping import Stopper
 from pipeline.batch.workers import Chunk, ChunkResult, Failure, Setup
+from pipeline.errors import WinnableError
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +85,7 @@ class Window:
         self._flying: dict[Future[ChunkResult], Chunk] = {}
         self._landed: queue.SimpleQueue[Future[ChunkResult]] = queue.SimpleQueue()
         self._suspects: deque[Chunk] = deque()  # were in flight when a worker died; tried again alone
+        self._proved = False  # whether a worker has ever returned something
         self._strikes: Counter[tuple[int, int]] = Counter()
 
     def drive(self) -> None:
@@ -138,6 +140,7 @@ class Window:
             self._take(chunk, result)
 
     def _take(self, chunk: Chunk, result: ChunkResult) -> None:
+        self._proved = True
         job = self._jobs[chunk.job]
         job.pace.learn(result)
         self._collector.take(chunk, result)
@@ -152,6 +155,8 @@ class Window:
             lost += self._flying.values()
             self._flying.clear()
             self._executor.renew()
+        if not self._proved:
+            self._probe()
         if self._stopper.check():
             return
         if len(lost) > 1:
@@ -161,6 +166,20 @@ class Window:
             self._suspects.extendleft(reversed(halves(chunk)))
         else:
             self._strike(chunk)
+
+    def _probe(self) -> None:
+        """Find out whether workers can start at all, before deals are blamed.
+
+        Raises
+        ------
+        WinnableError
+            They cannot.
+        """
+        try:
+            self._executor.submit(workers.be_ready, self._setup).result()
+        except self._executor.lost as error:
+            raise WinnableError(f"workers die while they start: {error}") from error
+        self._proved = True
 
     def _strike(self, chunk: Chunk) -> None:
         """A deal was alone with a worker that died: its fault, or a coincidence."""

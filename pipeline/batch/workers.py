@@ -11,7 +11,6 @@ import logging.handlers
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,12 +19,15 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from filelock import FileLock
+
 from pipeline.errors import LineError, SolverFault, WinnableError
 from pipeline.game.deals import deal
 from pipeline.game.variants import Variant
 
 log = logging.getLogger(__name__)
 
+NOTICE = logging.INFO + 5  # what the user should see, and is no warning
 FAULT, MEMORY, ERROR, KILLED = "fault", "memory", "error", "killed"
 
 
@@ -63,7 +65,9 @@ class Settler(Protocol):
 
 
 class SolverSettler:
-    """The solver of this package."""
+    """The solver of this package; what it needs compiled is compiled by one worker while the others wait."""
+
+    modules = ("pipeline.engine.search",)  # loaded once, before workers are forked
 
     def __init__(self) -> None:
         from pipeline.solver import Solver
@@ -78,11 +82,16 @@ class SolverSettler:
         return f"{__version__}+{signature()}"
 
     @staticmethod
-    def warm(variants: Sequence[Variant], echo: Callable[[str], None]) -> None:
-        """Compile what is not cached, saying so first."""
+    def warm(variants: Sequence[Variant]) -> None:
+        """Compile what the variants need and the cache lacks."""
+        from pipeline.engine.compiler import CACHE_DIRECTORY, is_compiled
         from pipeline.solver import warm
 
-        warm(variants, echo)
+        if all(is_compiled(len(variant.columns)) for variant in variants):
+            return
+        CACHE_DIRECTORY.mkdir(parents=True, exist_ok=True)
+        with FileLock(CACHE_DIRECTORY / "lock"):
+            warm(variants, lambda text: log.log(NOTICE, text))
 
     def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> Any:
         """Deal and solve."""
@@ -102,6 +111,8 @@ class Setup:
         What the settler's identity must be.
     run_id
         Which run; a worker makes one settler for each.
+    variants
+        What will be settled, so that what it needs can be compiled first.
     memory
         Bytes a worker may hold in all; None for no cap.
     """
@@ -109,6 +120,7 @@ class Setup:
     settler: Callable[[], Settler]
     solver: str
     run_id: str
+    variants: tuple[Variant, ...] = ()
     memory: int | None = None
 
 
@@ -158,6 +170,9 @@ class _Worker(threading.local):
     def ready(self, setup: Setup) -> Settler:
         """Return the settler, made and compared on the first call."""
         if self.run_id != setup.run_id:
+            warm = getattr(setup.settler, "warm", None)
+            if warm is not None:
+                warm(setup.variants)
             self.settler = setup.settler()
             found = self.settler.identity()
             if found != setup.solver:
@@ -226,18 +241,16 @@ def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
     return ChunkResult(settled, failures, done, time.perf_counter() - began)
 
 
-def warm_up(setup: Setup, variants: Sequence[Variant], loud: bool) -> None:
-    """Make this worker's settler, with all that must be compiled for these variants.
+def be_ready(setup: Setup) -> int:
+    """Make this worker's settler; return the worker's process id.
 
     Raises
     ------
     HandshakeError
         This worker's solver is not the run's.
     """
-    warm = getattr(setup.settler, "warm", None)
-    if warm is not None:
-        warm(variants, _say if loud else _keep_quiet)
     _worker.ready(setup)
+    return os.getpid()
 
 
 class StoredLine(NamedTuple):
@@ -298,14 +311,6 @@ def use_stop(stop: Any) -> None:
     """Look at this event after every deal."""
     global _stop
     _stop = stop
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _keep_quiet(_text: str) -> None:
-    pass
 
 
 def _die_with(sentinel: Any) -> None:

@@ -1,6 +1,8 @@
 """Runs: what is missing is settled once, in any chunks, by any workers; what fails is named."""
 
 import json
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from pipeline.batch.rows import rows_of
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition, Store
 from pipeline.batch.workers import HandshakeError
-from pipeline.errors import PartialFailure, SolverFault, StoreError
+from pipeline.errors import PartialFailure, SolverFault, StoreError, WinnableError
 from pipeline.game.variants import load_variant
 
 SPIDER = Partition("spider-4", "native")
@@ -229,3 +231,15 @@ def test_a_run_that_cannot_write_says_so_and_can_be_resumed(settings_for, rows_i
     assert json.loads(next((settings.data / "runs").glob("*.json")).read_text())["status"] == "failed"
     assert run(settings).settled == 60
     assert len(rows_in(settings.data)[SPIDER]) == 60
+
+
+class Stillborn:
+    """A settler whose worker dies while it starts."""
+
+    def __init__(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_workers_that_cannot_start_end_the_run(settings_for):
+    with pytest.raises(WinnableError, match="workers die while they start"):
+        runs.run(settings_for("1:1000000", executor="processes"), settler=Stillborn, solver=IDENTITY)
