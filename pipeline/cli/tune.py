@@ -1,0 +1,160 @@
+"""`tune`: the search for better evaluation weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pipeline.cli import options, records
+
+if TYPE_CHECKING:
+    from pipeline.analysis.tune import Generation, Plan
+    from pipeline.batch.executors import Executor
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@options.variants_option
+@click.option("--generations", type=click.IntRange(1, 100_000), default=30, show_default=True, help="How many in all.")
+@click.option(
+    "--deals",
+    type=click.IntRange(1, 100_000),
+    default=24,
+    show_default=True,
+    help="New deals a generation and variant.",
+)
+@options.nodes_option(40_000)
+@click.option(
+    "--population", type=click.IntRange(4, 10_000), default=14, show_default=True, help="Candidates a generation."
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of the random numbers.")
+@click.option(
+    "--from",
+    "start",
+    metavar="NAME|FILE",
+    help="Weights to begin with: a shipped set or a file (x.toml).  [default: those of the first variant]",
+)
+@click.option("--out", type=_FILE, required=True, metavar="FILE.toml", help="Where the weights go.")
+@click.option(
+    "--state",
+    type=_FILE,
+    metavar="FILE.json",
+    help="What is found is kept here after every generation; the same command goes on from it.  [default: nowhere]",
+)
+@click.option(
+    "--first-seed",
+    type=options.COUNT,
+    metavar="N",
+    help="Training deals start at this native seed; the check takes those after them.  [default: 900000000]",
+)
+@click.option(
+    "--held-out",
+    type=click.IntRange(0, 1_000_000),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Untouched deals a variant, on which the result is compared with the start at the end.",
+)
+@options.workers_option
+@options.format_option()
+@options.verbosity_options
+def tune(
+    variants: tuple[str, ...],
+    generations: int,
+    deals: int,
+    nodes: int | None,
+    population: int,
+    seed: int,
+    start: str | None,
+    out: Path,
+    state: Path | None,
+    first_seed: int | None,
+    held_out: int,
+    workers: int | None,
+    output_format: str,
+    verbosity: int,
+) -> None:
+    r"""Search for better evaluation weights.
+
+    An evolution strategy (separable CMA-ES) changes the weights so that deals nobody has seen take fewer positions.
+    Every generation has new deals; at the end the result is compared with the start on untouched ones: exact McNemar
+    test on what is settled, paired ratio of positions. The result depends on the flags only, not on --workers. It is
+    written as a weights file with its provenance; `winnable compare shipped FILE.toml` tries it on any deals.
+
+    Needs the extra: pip install 'winnable[tune]'.
+
+    \b
+    Examples:
+      winnable tune --variant spider-4 --out tuned.toml --state tuned.json
+      winnable tune --variant spider-1 --variant spider-2 --nodes 20k --from spider-2 --out tuned.toml
+    """
+    from pipeline.analysis import tune as tuning
+    from pipeline.analysis import tuned
+    from pipeline.errors import UsageError
+    from pipeline.solver import warm
+
+    chosen = options.chosen_variants(variants)
+    if not chosen:
+        raise UsageError("tune needs --variant V")
+    word = start or tuning.default_start(chosen[0])
+    plan = tuning.Plan(
+        variants=tuple(chosen),
+        start=tuning.read_start(word),
+        start_name=Path(word).name,
+        deals=deals,
+        nodes=nodes or 40_000,
+        population=population,
+        seed=seed,
+        first_seed=tuning.FIRST_SEED if first_seed is None else first_seed,
+    )
+    plan.check_seeds(generations, held_out)
+    tuning.require_cmaes()
+    history = tuning.History(plan, state)
+    if history.generations:
+        options.message(f"going on after generation {min(len(history.generations), generations)}", verbosity)
+    warm(chosen, lambda text: options.message(text, verbosity))
+    executor = _executor(workers)
+    now = True
+    try:
+        found = tuning.tune(plan, generations, history, executor, _Progress(plan, generations, verbosity))
+        untouched = plan.untouched(generations, held_out)
+        if held_out:
+            options.message(f"comparing with the start on {held_out} untouched deals a variant", verbosity)
+        checks = tuning.check(plan, found, untouched, executor) if held_out else []
+        now = False
+    finally:
+        executor.close(now=now)
+    tuning.write_atomically(out, tuned.weights_text(plan, found.weights, generations, untouched, checks))
+    options.message(f"wrote {out}", verbosity)
+    if checks:
+        click.echo(records.table([tuned.check_record(one) for one in checks], output_format), nl=False)
+
+
+def _executor(workers: int | None) -> Executor:
+    from pipeline.batch.config import usable_cores
+    from pipeline.batch.executors import InlineExecutor, ProcessExecutor
+
+    size = workers or usable_cores()
+    return ProcessExecutor(size) if size > 1 else InlineExecutor()
+
+
+class _Progress:
+    """Says a line a generation: how the candidates did against the start on the same deals."""
+
+    def __init__(self, plan: Plan, generations: int, verbosity: int) -> None:
+        self._plan, self._of, self._verbosity = plan, generations, verbosity
+
+    def __call__(self, number: int, found: Generation) -> None:
+        from math import exp
+        from statistics import median
+
+        best, middle = (exp(value - found.start) for value in (min(found.values), median(found.values)))
+        effort = exp(found.start) * self._plan.nodes  # geometric mean, an unsettled deal at twice the limit
+        options.message(
+            f"generation {number} of {self._of}: {effort:,.0f} positions a deal at the start, "
+            f"{best:.3f} times that by the best candidate, {middle:.3f} by the median",
+            self._verbosity,
+        )
