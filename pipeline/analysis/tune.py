@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pipeline.analysis.tuned import Check, Effort, compare
+from pipeline.batch.files import write_text
 from pipeline.errors import ConfigError, DataError, UsageError, WinnableError
 from pipeline.game.deals import deal
 from pipeline.game.variants import Variant
@@ -167,7 +168,7 @@ class History:
         if self.path is not None:
             entries = [entry._asdict() for entry in self.generations]
             content = {"format": STATE_FORMAT, "plan": self.plan.identity(), "generations": entries}
-            write_atomically(self.path, json.dumps(content, indent=1) + "\n")
+            write_text(self.path, json.dumps(content, indent=1) + "\n")
 
 
 def tune(
@@ -336,25 +337,6 @@ def settle(variant: Variant, parameters: Parameters, seeds: range, nodes: int) -
 def _mean_value(by_variant: dict[str, list[Effort]], limit: int) -> float:
     values = [effort.value(limit) for efforts in by_variant.values() for effort in efforts]
     return math.fsum(values) / len(values)
-
-
-# ---- what is written
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that a kill leaves either the old one or the new one.
-
-    Raises
-    ------
-    DataError
-        It cannot be written.
-    """
-    from pipeline.batch import files
-
-    files.make_directory(path.parent)
-    staged = path.with_name(f".{path.name}.tmp")
-    files.write_file(staged, lambda file: file.write(text.encode()))
-    files.rename(staged, path)
 
 
 def named(parameters: Parameters) -> dict[str, int]:

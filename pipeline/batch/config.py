@@ -421,7 +421,9 @@ class Layers:
             return None
         values = {setting.key: self.file.nightly.get(setting.key, setting.default) for setting in NIGHTLY}
         tables = self.file.variant_tables.items()
-        own = tuple((word, table["nightly_seeds"]) for word, table in tables if "nightly_seeds" in table)
+        own = tuple(
+            (self._variant(word).id, table["nightly_seeds"]) for word, table in tables if "nightly_seeds" in table
+        )
         return NightlySettings(**values, seeds_of=own)
 
     def _variant(self, word: str) -> Variant:

@@ -87,3 +87,11 @@ def write_json(path: Path, value: Any, staging: Path) -> None:
     write_file(staged, lambda file: file.write(text.encode()))
     rename(staged, path)
     sync_directory(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically by way of a hidden one beside it; makes its directory."""
+    make_directory(path.parent)
+    staged = path.with_name(f".{path.name}.tmp")
+    write_file(staged, lambda file: file.write(text.encode()))
+    rename(staged, path)

@@ -93,6 +93,7 @@ def tune(
     """
     from pipeline.analysis import tune as tuning
     from pipeline.analysis import tuned
+    from pipeline.batch.files import write_text
     from pipeline.errors import UsageError
     from pipeline.solver import warm
 
@@ -127,7 +128,7 @@ def tune(
         now = False
     finally:
         executor.close(now=now)
-    tuning.write_atomically(out, tuned.weights_text(plan, found.weights, generations, untouched, checks))
+    write_text(out, tuned.weights_text(plan, found.weights, generations, untouched, checks))
     options.message(f"wrote {out}", verbosity)
     if checks:
         click.echo(records.table([tuned.check_record(one) for one in checks], output_format), nl=False)

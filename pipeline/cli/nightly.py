@@ -1,0 +1,305 @@
+"""`nightly`: a night's work, from new deals to the page of all nights."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli import options
+
+if TYPE_CHECKING:
+    from pipeline.batch.audit import AuditResult
+    from pipeline.batch.config import NightlySettings, RunSettings
+    from pipeline.batch.manifest import FailedDeal
+    from pipeline.batch.nightly import Night, Nights, Tally
+    from pipeline.batch.seeds import Seeds
+    from pipeline.batch.store import Partition, Store
+
+
+@click.command()
+@click.argument(
+    "config", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="[CONFIG]"
+)
+@options.data_option
+@options.variants_option
+@options.nodes_option()
+@options.workers_option
+@click.option(
+    "--max-time",
+    type=options.DURATION,
+    metavar="T",
+    help="Stop settling after this time, for example 6h, and report what there is; the next night goes on.",
+)
+@click.option(
+    "--reports",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Directory of the nights' reports.  [default: reports]",
+)
+@click.option("--date", "day", metavar="DATE", help="The night's name, like 2026-11-30.  [default: today]")
+@options.format_option("line", "json", default="line")
+@options.verbosity_options
+def nightly(
+    config: Path | None, reports: Path | None, day: str | None, output_format: str, verbosity: int, **flags: Any
+) -> None:
+    r"""Do a night's work: new seeds, retries, checks, report.
+
+    Of every variant so many new deals after the last one settled; what is unsettled once more at a larger limit; the
+    dataset compacted and a sample of its lines replayed; the report of everything so far in reports/DATE/, and all
+    nights with their trend in reports/index.html. The numbers are those of [nightly] in CONFIG.
+
+    Killed, the same command goes on; done, it does nothing. A later night settles what an earlier one left. Ends with
+    one line, and for programs with reports/DATE/summary.json.
+
+    Exit codes: 0 done (also when --max-time ended it early), 3 a damaged dataset, 4 a solver fault, 5 some deals
+    failed.
+
+    \b
+    Examples:
+      winnable nightly configs/nightly.toml
+      winnable nightly configs/nightly.toml --max-time 6h -q
+    """
+    from pipeline.batch import nightly as planning
+    from pipeline.batch.config import load_settings
+    from pipeline.batch.logs import show_on_terminal
+    from pipeline.batch.store import Store
+    from pipeline.errors import ConfigError
+
+    date = _date(day)
+    settings = load_settings(config, flags, need_seeds=False)
+    if config is not None and settings.nightly is None:
+        raise ConfigError(f"{config}: has no table [nightly], which says how much a night does")
+    numbers = settings.nightly or planning.DEFAULTS
+    show_on_terminal(verbosity)
+    nights = planning.Nights(Store(settings.data))
+    with nights.working():
+        night = nights.load(date)
+        work = _Work(nights, night, settings, replace(numbers, reports=reports or numbers.reports), verbosity)
+        if work.is_done():
+            options.message(f"the night of {night.date} is done already", verbosity)
+        else:
+            work.settle()
+            work.check()
+            work.publish()
+        assert night.summary is not None
+        click.echo(_line(night.summary) if output_format == "line" else json.dumps(night.summary, indent=2))
+    work.raise_if_failed()
+
+
+def _date(text: str | None) -> str:
+    from datetime import date
+
+    from pipeline.batch.nightly import read_date
+
+    if text is None:
+        return date.today().isoformat()
+    try:
+        return read_date(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r}: expected {error}", param_hint="'--date'") from None
+
+
+@dataclass(slots=True)
+class _Work:
+    """What one call does of a night, step by step; each step asks the dataset what is left of it.
+
+    Attributes
+    ----------
+    in_time
+        Whether all of the plan was come to before `--max-time`.
+    tallies
+        What became of the new deals and of those tried again.
+    """
+
+    nights: Nights
+    night: Night
+    settings: RunSettings
+    numbers: NightlySettings
+    verbosity: int
+    failed: list[FailedDeal] = field(default_factory=list)
+    in_time: bool = True
+    tallies: dict[Partition, tuple[Tally, Tally]] = field(default_factory=dict)
+    audit: AuditResult | None = None
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def store(self) -> Store:
+        """The dataset."""
+        return self.nights.store
+
+    @property
+    def folder(self) -> Path:
+        """Where the night's report goes."""
+        return self.numbers.reports / self.night.date
+
+    def is_done(self) -> bool:
+        """Whether nothing is left of the night; deals that failed are left."""
+        from pipeline.batch.nightly import FINISHED
+
+        summary = self.night.summary or {"failed": 1}
+        planned = all(partition in self.night.retry for partition, _ in self._jobs())
+        return planned and self.night.status == FINISHED and not summary["failed"]
+
+    def settle(self) -> None:
+        """Settle the new deals, then try the unsettled ones again, as long as there is time."""
+        from pipeline.batch.seeds import Seeds
+
+        self.nights.plan(self.night, self.settings.deals, self.numbers)
+        self.nights.save(self.night)
+        self._run(self.night.new, None)
+        if self.in_time:
+            self.nights.plan_retries(self.night, self.settings.deals, self.numbers)
+            self.nights.save(self.night)
+            self._run(self.night.retry, self.numbers.retry_nodes)
+        with self.store.writing("nightly"):
+            for partition, _ in self._jobs():
+                self.store.compact(partition)
+        for partition, _ in self._jobs():
+            retried = self.night.retry.get(partition, Seeds(()))
+            tally = partial(self.nights.tally, partition)
+            self.tallies[partition] = tally(self.night.new[partition]), tally(retried)
+
+    def _run(self, plan: dict[Partition, Seeds], nodes: int | None) -> None:
+        """Settle what is left of a plan."""
+        from pipeline.batch.nightly import run_settings
+        from pipeline.batch.runs import run
+        from pipeline.batch.stopping import INTERRUPTED, TERMINATED
+        from pipeline.batch.window import NoProgress
+        from pipeline.cli.main import Terminated
+        from pipeline.cli.progress import RunBar, wanted
+
+        settings = run_settings(self.settings, plan, nodes)
+        if not settings.deals:
+            return
+        if settings.max_time is not None:
+            left = settings.max_time - (time.monotonic() - self.began)
+            settings = replace(settings, max_time=max(0.001, left))
+        bar = RunBar() if wanted(self.verbosity) else NoProgress()
+        summary = run(settings, progress=bar, echo=partial(options.message, verbosity=self.verbosity))
+        self.failed += summary.failed
+        if summary.stopped in (INTERRUPTED, TERMINATED):
+            raise Terminated if summary.stopped == TERMINATED else KeyboardInterrupt
+        self.in_time = summary.stopped is None
+
+    def check(self) -> None:
+        """Check the night's partitions and replay a sample of their lines; all of them where faults were found."""
+        from pipeline.batch.audit import Audit
+        from pipeline.batch.executors import make_executor
+
+        partitions = {partition for partition, _ in self._jobs()}
+        executor = make_executor(self.settings)
+        try:
+            rules = {job.variant.id: job.variant for job in self.settings.deals}
+            audit = Audit(self.store, rules, executor, only=partitions.__contains__)
+            self.audit = audit.check(None if self.nights.distrusted(self.night) else self.numbers.verify_sample)
+        finally:
+            executor.close(now=True)
+        options.message(f"{self.audit.lines:,} lines replayed, {len(self.audit.faults)} faults", self.verbosity)
+
+    def publish(self) -> None:
+        """Write the report, but none of a dataset with faults; then the page of all nights and the summary."""
+        from pipeline.analysis.nights import nights_page
+        from pipeline.batch import nightly as planning
+        from pipeline.batch.files import write_text
+
+        faulty = self.audit is not None and bool(self.audit.faults)
+        totals = {} if faulty else self._report()
+        night = self.night
+        night.status = planning.FAULTY if faulty else planning.FINISHED if self.in_time else planning.CUT
+        night.summary = self._summary(totals)
+        write_text(self.folder / "summary.json", json.dumps(night.summary, indent=2) + "\n")
+        write_text(self.numbers.reports / "index.html", nights_page(self.numbers.reports))
+        self.nights.save(night)
+
+    def _report(self) -> dict[str, dict[str, Any]]:
+        """Write report.html and report.json; return the latter's entries by partition."""
+        from pipeline.analysis.page import report_page
+        from pipeline.analysis.plans import read_runs
+        from pipeline.analysis.report import report_json, report_of
+        from pipeline.analysis.samples import read_samples
+        from pipeline.batch.files import write_text
+
+        held = {partition.variant for partition in self.store.partitions()}
+        variants = [job.variant for job in self.settings.deals if job.variant.id in held]
+        if not variants:
+            return {}
+        runs = read_runs(self.store)
+        made = report_of(read_samples(self.store, runs, variants=variants))
+        content = report_json(made)
+        write_text(self.folder / "report.html", report_page(made, runs))
+        write_text(self.folder / "report.json", json.dumps(content, indent=2) + "\n")
+        options.message(f"wrote {self.folder / 'report.html'}", self.verbosity)
+        return {f"{entry['variant']}/{entry['numbering']}": entry for entry in content["variants"]}
+
+    def _summary(self, totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        from pipeline.version import SOLVER
+
+        audit = self.audit
+        assert audit is not None
+        return {
+            "date": self.night.date,
+            "status": self.night.status,
+            "solver": SOLVER,
+            "seconds": round(time.monotonic() - self.began, 1),
+            "variants": [self._variant_entry(partition, nodes, totals) for partition, nodes in self._jobs()],
+            "verified": {"parts": audit.parts, "lines": audit.lines, "faults": len(audit.faults)},
+            "faults": [f"{fault.path}: {fault.text}" for fault in audit.faults[:20]],
+            "failed": [str(deal) for deal in self.failed],
+            "report": str(self.folder / "report.html") if totals else None,
+        }
+
+    def _variant_entry(self, partition: Partition, nodes: int, totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        new, retry = self.tallies[partition]
+        total = totals.get(str(partition))
+        keys = ("deals", "won", "lost", "unsettled", "proved_win_rate", "upper_bound", "interval", "node_limit")
+        return {
+            "variant": partition.variant,
+            "numbering": partition.numbering,
+            "seeds": [f"{piece.start}:{piece.stop - 1}" for piece in self.night.new[partition].ranges],
+            "node_limit": nodes,
+            "new": new.record(),
+            "retry_node_limit": max(nodes, self.numbers.retry_nodes),
+            "retried": retry.record(),
+            "total": {key: total[key] for key in keys} if total else None,
+        }
+
+    def _jobs(self) -> list[tuple[Partition, int]]:
+        """List the night's partitions and their node limits."""
+        from pipeline.batch.store import Partition
+
+        return [(Partition(job.variant.id, job.numbering), job.nodes) for job in self.settings.deals]
+
+    def raise_if_failed(self) -> None:
+        """Raise what the exit code follows from: faults in the dataset, then deals that failed."""
+        from pipeline.batch.manifest import RunSummary
+
+        if self.audit is not None:
+            self.audit.raise_if_faulty()
+        RunSummary("", (), self.failed).raise_if_failed()
+
+
+def _line(summary: dict[str, Any]) -> str:
+    """Return a night in one line."""
+
+    def total(what: str, key: str) -> int:
+        return sum(entry[what][key] for entry in summary["variants"])
+
+    parts = [
+        f"{total('new', 'deals') - total('new', 'missing'):,} new deals ({total('new', 'won'):,} won, "
+        f"{total('new', 'lost'):,} lost, {total('new', 'unsettled'):,} unsettled)",
+        f"{total('retried', 'deals'):,} tried again ({total('retried', 'won') + total('retried', 'lost'):,} settled)",
+        f"{summary['verified']['lines']:,} lines replayed",
+    ]
+    if summary["failed"]:
+        parts.append(f"{len(summary['failed'])} deals FAILED")
+    elif total("new", "missing"):
+        parts.append(f"{total('new', 'missing'):,} deals left")
+    if summary["verified"]["faults"]:
+        parts.append(f"{summary['verified']['faults']} FAULTS in the dataset, no report")
+    return f"{summary['date']} {summary['status']}: {', '.join(parts)}; {summary['report'] or '-'}"
