@@ -32,11 +32,13 @@ class RunBar:
 
     def advance(self, job: Job, deals: int) -> None:
         """Draw it longer."""
-        won, lost, unsettled = (
-            sum(getattr(one.counts, name) for one in self._jobs) for name in ("won", "lost", "unsettled")
-        )
+        counts = {
+            name: sum(getattr(one.counts, name) for one in self._jobs)
+            for name in ("won", "lost", "unsettled", "failed")
+        }
+        shown = [f"{name} {count}" for name, count in counts.items() if count or name != "failed"]
         self._bar.set_description_str(job.deals.variant.id, refresh=False)
-        self._bar.set_postfix_str(f"won {won}, lost {lost}, unsettled {unsettled}", refresh=False)
+        self._bar.set_postfix_str(", ".join(shown), refresh=False)
         self._bar.update(deals)
 
     def end(self) -> None:

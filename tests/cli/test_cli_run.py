@@ -230,3 +230,26 @@ def test_a_signal_ends_a_run_with_what_it_has(winnable, data, number, code):
 
 def tree(path):
     return sorted((str(one), one.stat().st_mtime_ns) for one in Path(path).rglob("*"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_bar_is_drawn_on_a_terminal_only(data):
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    words = [sys.executable, "-m", "pipeline", "verify", "--variant", "spider-1", "--data", str(data)]
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    try:
+        done = subprocess.run(words, env=environment(), stderr=child, stdout=subprocess.PIPE, check=True)
+        drawn = os.read(parent, 100_000).decode()
+    finally:
+        os.close(child)
+        os.close(parent)
+    assert done.stdout == b""
+    assert "100%" in drawn
+    plain = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True)
+    assert "%" not in plain.stderr
+    assert "no fault" in plain.stderr
