@@ -12,6 +12,7 @@ from pipeline.batch.workers import Chunk, ChunkResult
 
 FLUSH_SECONDS = 5.0
 FLUSH_ROWS = 50_000
+_COMPACT_EVERY = 64  # flushes; a run of hours leaves no thousands of parts behind when it is killed
 
 Block = tuple[int, int, list[Row]]  # places first and stop among the missing deals of the job, rows by seed
 
@@ -36,6 +37,7 @@ class Collector:
         self._blocks: dict[int, list[Block]] = {}
         self._rows = 0
         self._flushed = time.monotonic()
+        self._flushes = 0
 
     def take(self, chunk: Chunk, result: ChunkResult) -> None:
         """Keep a chunk's rows."""
@@ -52,6 +54,7 @@ class Collector:
 
     def flush(self) -> None:
         """Write what is kept."""
+        self._flushes += 1
         while self._blocks:
             job = next(iter(self._blocks))
             blocks = _joined(self._blocks[job])
@@ -61,6 +64,8 @@ class Collector:
                 self._rows -= len(blocks.pop()[2])
                 self._blocks[job] = blocks
             del self._blocks[job]
+            if self._flushes % _COMPACT_EVERY == 0:
+                self._store.compact(self._jobs[job].partition)
         self._flushed = time.monotonic()
 
 

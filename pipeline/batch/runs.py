@@ -92,7 +92,7 @@ def run(
             status = INTERRUPTED
             raise
         except Exception as error:
-            log.error("the run failed: %s", error)
+            log.info("the run failed: %s", error)  # whoever catches it tells the user
             raise
         finally:
             summary.seconds = time.monotonic() - began

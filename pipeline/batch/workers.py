@@ -200,45 +200,51 @@ def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
     HandshakeError
         This worker's solver is not the run's.
     """
-    settler: Settler | None = _worker.ready(setup)
+    _worker.ready(setup)
     settled: list[Settled] = []
     failures: list[Failure] = []
     began = time.perf_counter()
     done = 0
     for seed in chunk.seeds:
-        if done and _stop is not None and _stop.is_set():
+        if _stop is not None and _stop.is_set():
             break
         done += 1
-        try:
-            start = time.thread_time()
-            outcome = (settler or _worker.ready(setup)).settle(chunk.variant, chunk.numbering, seed, chunk.nodes)
-            spent = time.thread_time() - start
-            settled.append(
-                Settled(
-                    seed,
-                    outcome.verdict,
-                    outcome.positions,
-                    outcome.expanded,
-                    outcome.node_limit,
-                    outcome.line,
-                    outcome.moves,
-                    outcome.deals,
-                    outcome.score,
-                    spent,
-                )
-            )
-        except MemoryError:
-            # Whatever the search had grown goes with its settler; the next deal starts with a new one.
-            settler = _worker.settler = None
-            failures.append(Failure(seed, MEMORY, "needs more memory than a worker may have"))
-            log.error("%s: out of memory", _name(chunk, seed))
-        except SolverFault as error:
-            failures.append(Failure(seed, FAULT, str(error)))
-            log.error("%s: solver fault: %s", _name(chunk, seed), error)
-        except Exception as error:
-            failures.append(Failure(seed, ERROR, f"{type(error).__name__}: {error}"))
-            log.exception("%s: failed", _name(chunk, seed))
+        one = _settle_one(setup, chunk, seed)
+        if isinstance(one, Settled):
+            settled.append(one)
+        else:
+            failures.append(one)
+            # Only here, where the memory of a deal that ran out of it is free again.
+            log.error("%s %s %d: %s: %s", chunk.variant.id, chunk.numbering, seed, one.kind, one.text)
     return ChunkResult(settled, failures, done, time.perf_counter() - began)
+
+
+def _settle_one(setup: Setup, chunk: Chunk, seed: int) -> Settled | Failure:
+    try:
+        settler = _worker.ready(setup)
+        start = time.thread_time()
+        outcome = settler.settle(chunk.variant, chunk.numbering, seed, chunk.nodes)
+        spent = time.thread_time() - start
+        return Settled(
+            seed,
+            outcome.verdict,
+            outcome.positions,
+            outcome.expanded,
+            outcome.node_limit,
+            outcome.line,
+            outcome.moves,
+            outcome.deals,
+            outcome.score,
+            spent,
+        )
+    except MemoryError:
+        _worker.settler = None  # and with it whatever the search had grown; the next deal starts with a new one
+        return Failure(seed, MEMORY, "needs more memory than a worker may have")
+    except SolverFault as error:
+        return Failure(seed, FAULT, str(error))
+    except Exception as error:
+        log.info("%s %s %d failed:", chunk.variant.id, chunk.numbering, seed, exc_info=True)
+        return Failure(seed, ERROR, f"{type(error).__name__}: {error}")
 
 
 def be_ready(setup: Setup) -> int:
@@ -305,6 +311,8 @@ def start_worker(stop: Any, log_queue: Any, level: int) -> None:
         root.handlers[:] = [logging.handlers.QueueHandler(log_queue)]
         root.setLevel(level)
         root.propagate = False
+        # The first record starts a thread, for which there may be no memory later.
+        log.info("worker %d starts", os.getpid())
 
 
 def use_stop(stop: Any) -> None:
@@ -350,7 +358,3 @@ def _host() -> str:
     import socket
 
     return socket.gethostname()
-
-
-def _name(chunk: Chunk, seed: int) -> str:
-    return f"{chunk.variant.id} {chunk.numbering} {seed}"

@@ -255,7 +255,8 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
     if holder:
         options.message(f"in use by {holder}", verbosity)
     if runs:
-        options.message(f"last run {runs[-1].id}: {runs[-1].status}", verbosity)
+        state = "killed" if runs[-1].status == "running" and not holder else runs[-1].status
+        options.message(f"last run {runs[-1].id}: {state}", verbosity)
 
 
 def _partition(deals: Any) -> Partition:

@@ -201,7 +201,7 @@ def test_workers_log_into_the_runs_file(settings_for):
     summary = run(settings, raises={5, 50})
     text = (settings.data / "runs" / f"{summary.run_id}.log").read_text()
     assert "ValueError: no outcome for 5\n" in text
-    assert "spider-4 native 50: failed" in text
+    assert "spider-4 native 50: error: ValueError" in text
     assert "ForkServerProcess" in text or "SpawnProcess" in text
 
 
