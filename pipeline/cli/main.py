@@ -78,6 +78,7 @@ class LazyGroup(click.Group):
         module, _, attribute = entry.target.partition(":")
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command), f"{entry.target} is no command"
+        keep_lines(command)
         return command
 
     def resolve_command(
@@ -94,6 +95,13 @@ class LazyGroup(click.Group):
             rows = [(name, entry.help) for name, entry in COMMANDS.items() if entry.section == section]
             with formatter.section(section):
                 formatter.write_dl(rows)
+
+
+def keep_lines(command: click.Command) -> None:
+    r"""Make Click's mark for lines to be left alone, a backspace, of the `\b` that raw docstrings hold."""
+    command.help = (command.help or "").replace("\\b\n", "\b\n")
+    for below in getattr(command, "commands", {}).values():
+        keep_lines(below)
 
 
 def did_you_mean(word: str, known: Sequence[str] | dict[str, Entry]) -> str:
@@ -133,6 +141,9 @@ def cli() -> None:
       winnable run --variant spider-4 --seeds 1:200
       winnable report
     """
+
+
+keep_lines(cli)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

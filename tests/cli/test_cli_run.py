@@ -253,3 +253,11 @@ def test_a_bar_is_drawn_on_a_terminal_only(data):
     plain = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True)
     assert "%" not in plain.stderr
     assert "no fault" in plain.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "status", "verify", "compact", "merge", "export"])
+def test_examples_in_the_help_stand_on_lines_of_their_own(winnable, command):
+    code, out, _ = winnable(command, "--help")
+    assert code == 0
+    assert "\\b" not in out
+    assert f"\n    winnable {command}" in out
