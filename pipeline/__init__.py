@@ -1,1 +1,134 @@
-"""Winnable: proves which deals of the Spider family can be won, and turns the verdicts into statistics."""
+"""Winnable: proves which deals of the Spider family can be won, and turns the verdicts into statistics.
+
+As a library, for notebooks and other programs::
+
+    from pipeline import deal, load_outcomes, load_variant, settle, solve
+
+    outcome = solve(deal(load_variant("spider-4"), seed=1))  # one deal
+    frame = settle("spider-4", range(1, 101))  # many, as a pandas DataFrame
+    known = load_outcomes("data")  # a dataset, as a pandas DataFrame
+
+What each name needs is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pipeline.batch.store import load_outcomes
+    from pipeline.game.boards import Board, read_board
+    from pipeline.game.deals import deal
+    from pipeline.game.variants import Variant, load_variant, read_variant, variant_ids
+    from pipeline.pools.daily import daily
+    from pipeline.pools.hint import hint
+    from pipeline.solver import Outcome, Solver, solve
+    from pipeline.version import __version__
+
+__all__ = [
+    "Board",
+    "Outcome",
+    "Solver",
+    "Variant",
+    "__version__",
+    "daily",
+    "deal",
+    "hint",
+    "load_outcomes",
+    "load_variant",
+    "read_board",
+    "read_variant",
+    "settle",
+    "solve",
+    "variant_ids",
+]
+
+_HOMES = {
+    "Board": "pipeline.game.boards",
+    "Outcome": "pipeline.solver",
+    "Solver": "pipeline.solver",
+    "Variant": "pipeline.game.variants",
+    "__version__": "pipeline.version",
+    "daily": "pipeline.pools.daily",
+    "deal": "pipeline.game.deals",
+    "hint": "pipeline.pools.hint",
+    "load_outcomes": "pipeline.batch.store",
+    "load_variant": "pipeline.game.variants",
+    "read_board": "pipeline.game.boards",
+    "read_variant": "pipeline.game.variants",
+    "solve": "pipeline.solver",
+    "variant_ids": "pipeline.game.variants",
+}
+
+
+def settle(
+    variant: Variant | str,
+    seeds: Iterable[int],
+    *,
+    numbering: str = "native",
+    nodes: int = 1_000_000,
+    workers: int | None = None,
+    data: str | Path | None = None,
+) -> pd.DataFrame:
+    """Settle numbered deals and return their outcomes, a row a deal, by seed.
+
+    Parameters
+    ----------
+    variant
+        The game, or its id.
+    seeds
+        Numbers of the deals, in any order; repeated ones are settled once.
+    numbering
+        How a number becomes a deal.
+    nodes
+        Most positions to look at for a deal.
+    workers
+        Worker processes, by default one a core; 1 works in this process. Under `spawn` (Windows) the caller needs the
+        usual ``if __name__ == "__main__"``.
+    data
+        A dataset's directory: its verdicts are used and new ones kept in it. By default nothing is kept.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of the dataset, `variant` and `numbering` first: verdict, positions, line, moves, score and so on.
+
+    Raises
+    ------
+    UsageError
+        There is no such variant, numbering or seed, or no seed at all.
+    StoreError
+        The dataset cannot be used.
+    """
+    import tempfile
+
+    from pipeline.batch.store import load_outcomes
+    from pipeline.game.variants import load_variant
+    from pipeline.pools.settling import Settling, seeds_of_deals
+
+    game = load_variant(variant) if isinstance(variant, str) else variant
+    wanted = seeds_of_deals(game, numbering, seeds)
+    with tempfile.TemporaryDirectory(prefix="winnable-") as scratch:
+        place = Path(scratch) if data is None else Path(data)
+        Settling(place, workers).settle(game, numbering, wanted, nodes)
+        frame = load_outcomes(place, [game.id], numbering)
+    if data is not None:  # it may know more deals than were asked for
+        frame = frame[frame["seed"].between(wanted.first, wanted.last)]
+        frame = frame[[seed in wanted for seed in frame["seed"]]].reset_index(drop=True)
+    return frame
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,347 @@
+"""`pool` and `daily`: lists of proven-winnable deals, and the deal of the day."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli import boards, options, records
+
+if TYPE_CHECKING:
+    from pipeline.pools.building import Listeners
+    from pipeline.pools.daily import Daily
+    from pipeline.pools.pool import Pool
+    from pipeline.pools.settling import Settling
+
+_FILE = click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE")
+_OUT = click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write into this file.  [default: standard output]",
+)
+
+
+@click.group()
+def pool() -> None:
+    r"""Build, check and sample lists of proven-winnable deals.
+
+    A pool is one Parquet file: a row a deal with its seed, its cards, the line that wins it, moves, score and
+    difficulty (1 the easiest fifth of the variant's deals, 5 the hardest), and a header that says by which rules,
+    numbering, solver and node limit.
+
+    \b
+    Example:
+      winnable pool build --variant spider-4 --count 1000 --out pool.parquet
+    """
+
+
+@pool.command()
+@options.variant_option()
+@click.option("--count", type=options.COUNT, required=True, metavar="N", help="How many deals the pool is to have.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="FILE",
+    help="The pool, a Parquet file.",
+)
+@click.option(
+    "--first", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, metavar="N", help="First seed to try."
+)
+@options.numbering_option
+@options.nodes_option()
+@options.workers_option
+@options.data_option
+@options.verbosity_options
+def build(
+    variant: str,
+    count: int,
+    out: Path,
+    first: int,
+    numbering: str | None,
+    nodes: int | None,
+    workers: int | None,
+    data: Path | None,
+    verbosity: int,
+) -> None:
+    r"""Settle consecutive deals until enough are won, and write them as a pool.
+
+    Verdicts that the dataset has are used, new ones go into it: the same command again, or after a Ctrl-C, goes on
+    from there. Which deals the pool holds depends on none of that, only on the first seed and the node limit.
+
+    \b
+    Example:
+      winnable pool build --variant spider-1 --count 10000 --out spider-1.parquet
+    """
+    from pipeline.batch.logs import show_on_terminal
+    from pipeline.errors import UsageError
+    from pipeline.game.deals import deal
+    from pipeline.pools.building import Order, build_pool
+    from pipeline.pools.pool import write_pool
+    from pipeline.solver import DEFAULT_LIMIT
+
+    (rules,) = options.chosen_variants((variant,))
+    name = boards.setting("numbering", numbering, "native")
+    deal(rules, first, name)
+    if not out.parent.is_dir():
+        raise UsageError(f"--out {out}: there is no directory {out.parent}")
+    order = Order(rules, count, name, boards.setting("nodes", nodes, DEFAULT_LIMIT), first)
+    show_on_terminal(verbosity)
+    built = _build(lambda settling, listeners: build_pool(order, settling, listeners), data, workers, verbosity)
+    write_pool(built, out)
+    header = built.header
+    options.message(f"wrote {out}: {header.deals} won of {header.tried} deals tried", verbosity)
+
+
+def _build(make: Any, data: Path | None, workers: int | None, verbosity: int) -> Pool:
+    """Build with progress on the terminal; a signal ends the command with its code."""
+    from pipeline.cli.main import Terminated
+    from pipeline.pools.settling import StoppedError
+
+    settling, listeners, bars = _watched(data, workers, verbosity)
+    try:
+        built: Pool = make(settling, listeners)
+    except StoppedError as stop:
+        raise (Terminated if stop.reason == "terminated" else KeyboardInterrupt) from None
+    finally:
+        for bar in bars:
+            bar.close()
+    return built
+
+
+def _watched(data: Path | None, workers: int | None, verbosity: int) -> tuple[Settling, Listeners, list[Any]]:
+    from pipeline.cli.progress import CountBar, RunBar, wanted
+    from pipeline.pools.building import Listeners
+    from pipeline.pools.settling import Settling
+
+    visible, bars = wanted(verbosity), []
+
+    def rating(total: int) -> None:
+        bars.append(CountBar(total, "rating", visible=visible))
+
+    settling = Settling(
+        options.data_directory(data),
+        boards.setting("workers", workers, None),
+        progress=RunBar() if visible else None,
+        echo=lambda text: options.message(text, verbosity),
+    )
+    return settling, Listeners(rating, lambda count: bars[-1](count)), bars
+
+
+@pool.command()
+@_FILE
+@options.verbosity_options
+def verify(file: Path, verbosity: int) -> None:
+    r"""Replay every line of a pool and compare its cards, counts and checksum.
+
+    A pool whose rows are not those that were written ends with exit code 3, a line that does not win its deal with 4.
+
+    \b
+    Example:
+      winnable pool verify pool.parquet
+    """
+    from pipeline.cli.progress import CountBar, wanted
+    from pipeline.errors import DataError, SolverFault
+    from pipeline.pools.pool import content_fault, faults, read_pool
+
+    found = read_pool(file, check=False)
+    variant = _named(file, found)
+    bar = CountBar(len(found.rows), "deal", visible=wanted(verbosity))
+    try:
+        wrong = list(faults(found, variant, bar))
+    finally:
+        bar.close()
+    broken = [fault for fault in wrong if fault.replay]
+    if broken:
+        which = "1 line does" if len(broken) == 1 else f"{len(broken)} lines do"
+        raise SolverFault(f"{file}: {which} not replay: seed {broken[0].seed}: {broken[0].text}")
+    if wrong:
+        raise DataError(f"{file}: {len(wrong)} rows are wrong: seed {wrong[0].seed}: {wrong[0].text}")
+    if fault := content_fault(found):
+        raise DataError(f"{file}: {fault}")
+    click.echo(f"{file}: all {len(found.rows)} lines replay; cards, counts and checksum are right")
+
+
+def _named(file: Path, found: Pool) -> Any:
+    """Return the pool's variant; what is wrong with it names the file."""
+    from pipeline.errors import DataError
+
+    try:
+        return found.variant()
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None
+
+
+@pool.command()
+@_FILE
+@options.format_option("table", "json")
+def show(file: Path, output_format: str) -> None:
+    r"""Show what a pool holds: its header, and how many deals of each difficulty.
+
+    \b
+    Example:
+      winnable pool show pool.parquet
+    """
+    from dataclasses import asdict
+
+    from pipeline.pools.difficulty import LEVELS
+    from pipeline.pools.pool import read_pool
+
+    found = read_pool(file)
+    levels = Counter(row.difficulty for row in found.rows)
+    header = asdict(found.header)
+    header.pop("rules")
+    if output_format == "json":
+        click.echo(
+            records.to_json(header | {"difficulties": {str(level): levels[level] for level in LEVELS}}), nl=False
+        )
+        return
+    for key, value in header.items():
+        text = ", ".join(value) if isinstance(value, tuple) else f"{value:,}" if key == "node_limit" else value
+        click.echo(f"{key.replace('_', ' ')}: {text}")
+    for level in LEVELS:
+        rows = [row for row in found.rows if row.difficulty == level]
+        mean = f", {sum(row.moves for row in rows) / len(rows):.1f} moves on average" if rows else ""
+        click.echo(f"difficulty {level}: {len(rows)} deals{mean}")
+
+
+def _levels(_context: click.Context, _param: click.Parameter, text: str) -> range:
+    """Read `3`, `2:4` or `2..4`."""
+    import re
+
+    match = re.fullmatch(r"([1-5])(?:(?::|\.\.)([1-5]))?", text)
+    if match is None or (match[2] and match[2] < match[1]):
+        raise click.BadParameter(f"{text!r}: expected 1 (easiest) to 5 (hardest), or a range such as 2:4")
+    return range(int(match[1]), int(match[2] or match[1]) + 1)
+
+
+@pool.command()
+@_FILE
+@click.option("--count", type=options.COUNT, default=1, show_default=True, metavar="N", help="How many deals to draw.")
+@click.option(
+    "--difficulty",
+    "levels",
+    default="1:5",
+    show_default=True,
+    callback=_levels,
+    metavar="D",
+    help="1 (easiest) to 5 (hardest), or a range such as 2:4.",
+)
+@click.option(
+    "--draw",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Which draw: the same number draws the same deals.  [default: at random]",
+)
+@options.format_option("json", "csv", "numbers", default="numbers")
+@_OUT
+def sample(file: Path, count: int, levels: range, draw: int | None, output_format: str, out: Path | None) -> None:
+    r"""Draw deals of a difficulty from a pool at random.
+
+    \b
+    Examples:
+      winnable pool sample pool.parquet
+      winnable pool sample pool.parquet --difficulty 5 --count 10 --draw 1 --format json
+    """
+    import secrets
+
+    from pipeline.pools import pool as pools
+
+    found = pools.read_pool(file)
+    rows = pools.sample(found, count, levels, secrets.randbits(64) if draw is None else draw)
+    _write(pools.render(found, rows, output_format), out)
+
+
+@pool.command()
+@_FILE
+@options.format_option("json", "csv", "numbers", default="json")
+@_OUT
+def export(file: Path, output_format: str, out: Path | None) -> None:
+    r"""Write a pool as JSON, as CSV, or as plain seeds, one a line.
+
+    JSON has the header and a line a deal; in CSV the columns of a deal are parted by '|', their cards by blanks.
+
+    \b
+    Examples:
+      winnable pool export pool.parquet --out pool.json
+      winnable pool export pool.parquet --format numbers
+    """
+    from pipeline.pools import pool as pools
+
+    found = pools.read_pool(file)
+    _write(pools.render(found, found.rows, output_format), out)
+
+
+def _write(text: str, out: Path | None) -> None:
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+
+
+# ---- daily
+
+
+def _date(_context: click.Context, _param: click.Parameter, text: str | None) -> datetime.date:
+    if text is None:
+        return datetime.datetime.now(datetime.UTC).date()
+    try:
+        found = datetime.date.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r}: expected a date like 2026-11-30") from None
+    if found.isoformat() != text:
+        raise click.BadParameter(f"{text!r}: expected a date like {found.isoformat()}")
+    return found
+
+
+@click.command()
+@options.variant_option()
+@click.option(
+    "--date", callback=_date, metavar="D", help="The date, like 2026-11-30.  [default: today, Universal Time]"
+)
+@options.format_option("text", "json", "numbers", default="text")
+@options.verbosity_options
+def daily(variant: str, date: datetime.date, output_format: str, verbosity: int) -> None:
+    r"""Print the daily deal of a date.
+
+    The same proven-winnable deal for everyone on that date, in every release: which numbers are skipped because no win
+    of them was found is fixed for the six main variants up to 2045-12-31. For other variants and dates it is found out
+    now, and a later release may skip others; this is said.
+
+    \b
+    Examples:
+      winnable daily --variant spider-4 --date 2026-11-30
+      winnable daily --variant spider-1 --format numbers
+    """
+    from pipeline.game.boards import board_json, board_text
+    from pipeline.pools import daily as days
+
+    (rules,) = options.chosen_variants((variant,))
+    if days.is_frozen(rules, date):
+        found = days.daily(rules, date)
+    else:
+        options.message(f"{rules.id} {date}: not fixed for good; looking for a proof", verbosity)
+        with boards.solving([rules], verbosity, "still searching"):
+            found = days.daily(rules, date)
+    if output_format == "json":
+        click.echo(records.to_json(_daily_json(found) | {"board": board_json(found.board)}), nl=False)
+    elif output_format == "numbers":
+        click.echo(found.board.seed)
+    else:
+        click.echo(f"# daily deal of {date}\n{board_text(found.board)}", nl=False)
+
+
+def _daily_json(found: Daily) -> dict[str, Any]:
+    return {
+        "variant": found.variant.id,
+        "date": found.date.isoformat(),
+        "numbering": "native",
+        "seed": found.board.seed,
+        "skipped": found.skipped,
+        "frozen": found.frozen,
+    }

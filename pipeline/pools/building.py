@@ -1,0 +1,111 @@
+"""Building a pool: as many consecutive deals are settled as it takes to have so many that are won.
+
+A pool holds exactly the deals that are won within its node limit, from its first seed on. So it does not matter which
+verdicts were in the dataset before, nor at which larger limit they were found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.batch.schema import SCHEMA
+from pipeline.batch.seeds import Seeds
+from pipeline.batch.store import Partition, Store
+from pipeline.errors import DataError
+from pipeline.game.deals import SEEDS
+from pipeline.game.variants import Variant
+from pipeline.pools.pool import Header, Pool, rules_of, sha256
+from pipeline.pools.rows import WonDeal, make_rows
+from pipeline.pools.settling import Settling, won_within
+
+_HOPELESS = 20_000  # deals without a win before giving up
+_MOST_AT_ONCE = 200_000
+_COLUMNS = ("seed", "verdict", "positions", "moves", "line", "solver")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Which pool is wanted."""
+
+    variant: Variant
+    count: int
+    numbering: str = "native"
+    nodes: int = 1_000_000
+    first_seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who is told how far the rating of deals is."""
+
+    rating: Callable[[int], None] = field(default=lambda _total: None)
+    advance: Callable[[int], None] = field(default=lambda _count: None)
+
+
+def build_pool(order: Order, settling: Settling, listeners: Listeners | None = None) -> Pool:
+    """Settle deals until enough are won, and make a pool of them.
+
+    Raises
+    ------
+    DataError
+        There are not so many: the numbering ends, or next to no deal is won.
+    StoreError
+        The dataset cannot be used.
+    SolverFault
+        A line of the dataset does not replay.
+    StoppedError
+        A signal ended it; what is settled is kept, and the same order goes on from there.
+    """
+    listeners = listeners or Listeners()
+    variant, numbering = order.variant, order.numbering
+    table = _won_rows(order, settling)
+    deals = [WonDeal(*values) for values in zip(*(table[name].to_pylist() for name in WonDeal._fields), strict=True)]
+    listeners.rating(len(deals))
+    rows = settling.each(make_rows, variant, numbering, deals, listeners.advance)
+    last = rows[-1].seed
+    header = Header(
+        variant=variant.id,
+        rules_hash=variant.rules_hash,
+        rules=rules_of(variant),
+        numbering=numbering,
+        node_limit=order.nodes,
+        solvers=tuple(sorted(set(table["solver"].cast(pa.string()).to_pylist()))),
+        first_seed=order.first_seed,
+        last_seed=last,
+        tried=last - order.first_seed + 1,
+        deals=len(rows),
+        sha256=sha256(rows),
+    )
+    return Pool(header, tuple(rows))
+
+
+def _won_rows(order: Order, settling: Settling) -> pa.Table:
+    """Settle what is missing and return the dataset's rows of the deals of the pool."""
+    store, partition = Store(settling.data), Partition(order.variant.id, order.numbering)
+    store.check_rules(partition, order.variant.rules_hash)
+    first, stop = order.first_seed, SEEDS[order.numbering].stop
+    end, won = first, SCHEMA.empty_table().select(_COLUMNS)
+    while len(won) < order.count:
+        if end >= stop:
+            raise DataError(f"{order.variant.id} {order.numbering}: of {first} to {stop - 1} only {len(won)} are won")
+        if end - first >= _HOPELESS and not len(won):
+            raise DataError(f"{order.variant.id}: of {end - first} deals none was won within {order.nodes} positions")
+        end = min(end + _block(order.count - len(won), len(won), end - first), stop)
+        missing = store.missing(partition, Seeds.of([range(first, end)]), order.nodes)
+        if missing:
+            settling.settle(order.variant, order.numbering, missing, order.nodes)
+        table = store.read(*partition, _COLUMNS)
+        inside = pc.and_(pc.greater_equal(table["seed"], first), pc.less(table["seed"], end))
+        won = table.filter(pc.and_(inside, won_within(table, order.nodes)))
+    return won[: order.count]
+
+
+def _block(wanted: int, won: int, tried: int) -> int:
+    """Return how many deals to settle next: a few more than should be enough, for every round has its cost."""
+    rate = max(won / tried, 0.02) if tried else 1.0
+    return min(math.ceil(wanted / rate * 1.02) + 8, _MOST_AT_ONCE)

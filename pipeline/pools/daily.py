@@ -1,0 +1,104 @@
+"""The daily deal: the same for everyone on a date, and proved winnable.
+
+The rule: SHA-256 of the ASCII text ``winnable daily <variant> <date>`` (the date as 2026-11-30); its first eight bytes,
+the most significant first, halved (so 63 bits), are the first candidate, a native seed; the candidates go up from there
+one by one, from 2**63 - 1 on to 0; the first one proved winnable within 1,000,000 positions is the day's deal.
+
+A stronger solver proves more, and would change days that once skipped a candidate. So how many were skipped is data,
+frozen at the first release for the dates up to 2045-12-31: for those no solver is asked.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import DataError
+from pipeline.game.boards import Board
+from pipeline.game.deals import NATIVE_SEEDS, deal
+from pipeline.game.variants import Variant
+from pipeline.solver import DEFAULT_LIMIT, Solver
+
+FROZEN = Path(__file__).with_name("daily.json")
+FIRST_DATE, LAST_DATE = datetime.date(2026, 1, 1), datetime.date(2045, 12, 31)
+MOST_SKIPPED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Daily:
+    """The deal of a day.
+
+    Attributes
+    ----------
+    board
+        The deal.
+    skipped
+        Candidates before it that were not proved winnable.
+    frozen
+        Whether that number is shipped data, the same in every later release, or was found now.
+    """
+
+    variant: Variant
+    date: datetime.date
+    board: Board
+    skipped: int
+    frozen: bool
+
+
+def first_candidate(variant_id: str, date: datetime.date) -> int:
+    """Return the seed that a day begins with."""
+    digest = hashlib.sha256(f"winnable daily {variant_id} {date.isoformat()}".encode("ascii")).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def candidate(variant_id: str, date: datetime.date, skipped: int) -> int:
+    """Return the seed that comes after so many skipped ones."""
+    return (first_candidate(variant_id, date) + skipped) % NATIVE_SEEDS.stop
+
+
+def is_frozen(variant: Variant, date: datetime.date) -> bool:
+    """Whether the deal of that day is fixed for good."""
+    return FIRST_DATE <= date <= LAST_DATE and _frozen_skips(variant.rules_hash) is not None
+
+
+def daily(variant: Variant, date: datetime.date, solver: Solver | None = None) -> Daily:
+    """Return the deal of a day.
+
+    Parameters
+    ----------
+    solver
+        What proves a candidate where nothing is frozen.
+
+    Raises
+    ------
+    DataError
+        The shipped data are damaged, or no candidate could be proved.
+    """
+    skips = _frozen_skips(variant.rules_hash) if is_frozen(variant, date) else None
+    if skips is not None:
+        skipped = skips.get(date.isoformat(), 0)
+        return Daily(variant, date, deal(variant, candidate(variant.id, date, skipped)), skipped, frozen=True)
+    solver = solver or Solver()
+    for skipped in range(MOST_SKIPPED):
+        board = deal(variant, candidate(variant.id, date, skipped))
+        if solver.solve(board, DEFAULT_LIMIT).verdict == "won":
+            return Daily(variant, date, board, skipped, frozen=False)
+    raise DataError(f"{variant.id}: none of {MOST_SKIPPED} candidates of {date} could be proved winnable")
+
+
+@lru_cache
+def _frozen_skips(rules_hash: str) -> dict[str, int] | None:
+    """Return by date how many candidates are skipped, of a variant by its rules; None if nothing is frozen for it."""
+    try:
+        content: dict[str, Any] = json.loads(FROZEN.read_bytes())
+        for entry in content["variants"].values():
+            if entry["rules_hash"] == rules_hash:
+                return {str(date): int(count) for date, count in entry["skipped"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{FROZEN}: cannot be read ({error}); install winnable again") from error
+    return None

@@ -1,0 +1,141 @@
+"""Difficulty: how hard a won deal is among the deals of its variant, 1 (the easiest fifth) to 5 (the hardest).
+
+Three things are measured: the positions that the solver needed, the moves of its line, and how often `PLAYOUTS` seeded
+playouts of a simple player win (see `pipeline.pools.playouts`; where none wins, the sets they removed decide). Each is
+placed among the same measure of a sample of the variant's deals, which comes with the package, as how many of 100
+sample values lie below it plus how many do not lie above it. The three places, that of the playouts turned round, are
+added to a score of 0 to 600, and four thresholds, the fifths of the sample's own scores, make the level of it.
+
+All of it is whole numbers: the same deal, positions and line give the same level on every machine. A variant without a
+sample (one of a user's own) is measured against the samples of the six main variants together, its moves counted per
+two packs.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipeline.errors import DataError
+from pipeline.game.boards import Board
+from pipeline.game.deals import deal
+from pipeline.game.variants import Variant
+from pipeline.pools.playouts import play_out
+
+PLAYOUTS = 3
+LEVELS = range(1, 6)
+CALIBRATION = Path(__file__).with_name("calibration.json")
+_POINTS = 100  # values kept of a sample's measure
+_TWO_PACKS = 104
+_OTHERS = "others"
+
+
+class Measures(NamedTuple):
+    """What is measured of a won deal; of playouts, more is easier."""
+
+    positions: int
+    moves: int
+    playouts: int
+
+
+class Scale(NamedTuple):
+    """A sample to measure against: sorted values of each measure, and the four thresholds of the score."""
+
+    positions: tuple[int, ...]
+    moves: tuple[int, ...]
+    playouts: tuple[int, ...]
+    levels: tuple[int, ...]
+
+    def score(self, measured: Measures) -> int:
+        """Return 0 (easier than the whole sample) to 600 (harder)."""
+        return (
+            _place(self.positions, measured.positions)
+            + _place(self.moves, measured.moves)
+            + 2 * len(self.playouts)
+            - _place(self.playouts, measured.playouts)
+        )
+
+    def level(self, measured: Measures) -> int:
+        """Return the difficulty, 1 to 5."""
+        return 1 + bisect_right(self.levels, self.score(measured))
+
+
+def _place(sample: Sequence[int], value: int) -> int:
+    return bisect_left(sample, value) + bisect_right(sample, value)
+
+
+def difficulty(board: Board, positions: int, moves: int) -> int:
+    """Return the difficulty of a won deal, 1 to 5.
+
+    Parameters
+    ----------
+    board
+        The deal.
+    positions, moves
+        Positions the solver needed, and moves of its line.
+    """
+    scales, known = _scales(), board.variant.rules_hash
+    if known in scales:
+        return scales[known].level(measure(board, positions, moves))
+    return scales[_OTHERS].level(measure(board, positions, moves, per_pack=True))
+
+
+def measure(board: Board, positions: int, moves: int, *, per_pack: bool = False) -> Measures:
+    """Measure a won deal; with `per_pack` its moves are counted as if it had two packs."""
+    won, sets = play_out(board, PLAYOUTS)
+    if per_pack:
+        moves = moves * _TWO_PACKS // board.variant.cards
+    return Measures(positions, moves, won * 1000 + sets)
+
+
+def measure_deals(variant: Variant, numbering: str, deals: Iterable[tuple[int, int, int]]) -> list[Measures]:
+    """Measure numbered deals, given as seed, positions and moves; a task for a worker."""
+    return [measure(deal(variant, seed, numbering), positions, moves) for seed, positions, moves in deals]
+
+
+def scale_of(measured: Sequence[Measures]) -> Scale:
+    """Return the scale that a sample of won deals makes.
+
+    Raises
+    ------
+    ValueError
+        The sample is empty.
+    """
+    if not measured:
+        raise ValueError("no deal was won: there is nothing to measure against")
+    positions, moves, playouts = (_thinned(values) for values in zip(*measured, strict=True))
+    scale = Scale(positions, moves, playouts, ())
+    scores = sorted(map(scale.score, measured))
+    return scale._replace(levels=tuple(scores[len(scores) * fifth // 5] for fifth in range(1, 5)))
+
+
+def _thinned(values: Iterable[int]) -> tuple[int, ...]:
+    """Return evenly spaced values of a sample, sorted."""
+    ordered = sorted(values)
+    points = min(_POINTS, len(ordered))
+    return tuple(ordered[(2 * i + 1) * len(ordered) // (2 * points)] for i in range(points))
+
+
+@lru_cache
+def _scales() -> dict[str, Scale]:
+    """Return the shipped scales by rules hash, and that of all other variants.
+
+    Raises
+    ------
+    DataError
+        The file that comes with the package is gone or damaged.
+    """
+    try:
+        content = json.loads(CALIBRATION.read_bytes())
+        scales = {entry["rules_hash"]: _scale(entry) for entry in content["variants"].values()}
+        return scales | {_OTHERS: _scale(content[_OTHERS])}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{CALIBRATION}: cannot be read ({error}); install winnable again") from error
+
+
+def _scale(entry: dict[str, Any]) -> Scale:
+    return Scale._make(tuple(entry[name]) for name in Scale._fields)

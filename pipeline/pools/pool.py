@@ -1,0 +1,293 @@
+"""Pools: lists of deals proved winnable, with the cards themselves, so that a game needs none of our code.
+
+A pool is a Parquet file, a row a deal, by seed. Its header is JSON in the file's metadata (key `winnable.pool`): which
+game by which rules, which numbering, how the deals were searched, how many were tried, and the SHA-256 of the rows.
+That is taken over every row in turn as a JSON list of its values in the order of `PoolRow`, without blanks, in ASCII,
+ended by a line feed; the JSON form of a pool gives the same rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.batch.files import remove, rename, write_file
+from pipeline.errors import DataError, LineError, UsageError
+from pipeline.game.boards import board_json
+from pipeline.game.deals import deal
+from pipeline.game.rules import spider_score, verify_line
+from pipeline.game.variants import RULE_FIELDS, Variant, load_variant, variant_ids
+from pipeline.pools.rows import PoolRow
+
+FORMAT = 1
+FORMS = ("json", "csv", "numbers")
+_KEY = b"winnable.pool"
+
+
+_SCHEMA = pa.schema(
+    [
+        ("seed", pa.int64()),
+        ("difficulty", pa.int8()),
+        ("positions", pa.int64()),
+        ("moves", pa.int16()),
+        ("score", pa.int16()),
+        ("line", pa.string()),
+        ("columns", pa.list_(pa.string())),
+        ("face_down", pa.list_(pa.int8())),
+        ("stock", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a pool says of itself.
+
+    Attributes
+    ----------
+    variant, rules_hash, rules
+        The game: its id, the hash of its rules, and the rules.
+    numbering
+        How a seed becomes a deal.
+    node_limit
+        Positions within which every deal of the pool was won.
+    solvers
+        Versions and bench signatures of the solvers that found the lines.
+    first_seed, last_seed
+        The deals that were tried; those of them that are not in the pool were not won within the limit.
+    tried, deals
+        How many those are, and how many are in the pool.
+    sha256
+        Of the rows.
+    format
+        Version of this description.
+    """
+
+    variant: str
+    rules_hash: str
+    rules: dict[str, Any]
+    numbering: str
+    node_limit: int
+    solvers: tuple[str, ...]
+    first_seed: int
+    last_seed: int
+    tried: int
+    deals: int
+    sha256: str
+    format: int = FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A pool: its header and its rows by seed."""
+
+    header: Header
+    rows: tuple[PoolRow, ...]
+
+    def variant(self) -> Variant:
+        """Return the game by the rules in the header.
+
+        Raises
+        ------
+        DataError
+            They are no rules, not those of the hash, or not those of this program's variant of that id.
+        """
+        header = self.header
+        try:
+            rules: dict[str, Any] = {key: _frozen(value) for key, value in header.rules.items()}
+            variant = Variant(header.variant, header.variant, numberings=(header.numbering,), **rules)
+            found = variant.rules_hash
+        except (TypeError, ValueError) as error:
+            raise DataError(f"rules: no rules of a game: {error}") from None
+        if found != header.rules_hash:
+            raise DataError(f"rules_hash: {header.rules_hash}, but the rules in the pool have {found}")
+        if header.variant not in variant_ids():
+            return variant
+        known = load_variant(header.variant)
+        if known.rules_hash != found:
+            raise DataError(
+                f"rules_hash: {found}; this program's {header.variant} has other rules ({known.rules_hash}); "
+                "build the pool again"
+            )
+        return known
+
+
+def rules_of(variant: Variant) -> dict[str, Any]:
+    """Return a variant's rules as a header tells them."""
+    values = {field: getattr(variant, field) for field in RULE_FIELDS}
+    return {field: list(value) if isinstance(value, tuple) else value for field, value in values.items()}
+
+
+def sha256(rows: Iterable[PoolRow]) -> str:
+    """Return the SHA-256 of rows, 64 hexadecimal digits."""
+    total = hashlib.sha256()
+    for row in rows:
+        total.update(json.dumps(row, separators=(",", ":")).encode("ascii") + b"\n")
+    return total.hexdigest()
+
+
+# ---- files
+
+
+def write_pool(pool: Pool, path: Path) -> None:
+    """Write a pool; a file of that name is replaced only when the new one is whole.
+
+    Raises
+    ------
+    StoreError
+        It cannot be written.
+    """
+    header = json.dumps(asdict(pool.header), separators=(",", ":"))
+    columns = list(zip(*pool.rows, strict=True)) or [()] * len(_SCHEMA)
+    arrays = [pa.array(values, field.type) for field, values in zip(_SCHEMA, columns, strict=True)]
+    table = pa.Table.from_arrays(arrays, schema=_SCHEMA.with_metadata({_KEY: header.encode()}))
+    staged = path.with_name(f".{path.name}.tmp")
+    try:
+        write_file(staged, lambda file: pq.write_table(table, file, compression="zstd"))
+        rename(staged, path)
+    finally:
+        remove(staged)
+
+
+def read_pool(path: Path, *, check: bool = True) -> Pool:
+    """Read a pool; with `check`, its rows must be those that were written.
+
+    Raises
+    ------
+    DataError
+        It is no pool, of a newer format, or damaged; names what is wrong.
+    """
+    try:
+        with path.open("rb") as file:
+            table = pq.read_table(file)
+    except (OSError, pa.ArrowException) as error:
+        first_line = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DataError(f"{path}: no readable Parquet file: {first_line}") from error
+    text = (table.schema.metadata or {}).get(_KEY)
+    if text is None:
+        raise DataError(f"{path}: no pool of winnable (no {_KEY.decode()} in its metadata)")
+    try:
+        header = _read_header(json.loads(text))
+        table = table.select(_SCHEMA.names).cast(_SCHEMA)
+    except (ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        raise DataError(f"{path}: damaged: {error}") from error
+    if any(column.null_count for column in table.columns):
+        raise DataError(f"{path}: damaged: a value is missing")
+    lists = (table[name].to_pylist() for name in _SCHEMA.names)
+    rows = tuple(PoolRow._make(map(_frozen, values)) for values in zip(*lists, strict=True))
+    pool = Pool(header, rows)
+    if check and (fault := content_fault(pool)):
+        raise DataError(f"{path}: {fault}")
+    return pool
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _read_header(values: Any) -> Header:
+    if not isinstance(values, dict) or not isinstance(values.get("format"), int):
+        raise ValueError("the header has no format")
+    if values["format"] > FORMAT:
+        raise ValueError(f"the pool's format {values['format']} is newer than this program's {FORMAT}; update winnable")
+    kinds = {"int": int, "str": str, "dict[str, Any]": dict, "tuple[str, ...]": list}
+    for field in fields(Header):
+        kind = kinds[str(field.type)]
+        if not isinstance(values.get(field.name), kind):
+            raise ValueError(f"{field.name}: {values.get(field.name)!r} is no {kind.__name__}")
+    known = {field.name: values[field.name] for field in fields(Header)}
+    return Header(**known | {"solvers": tuple(known["solvers"])})
+
+
+def content_fault(pool: Pool) -> str | None:
+    """Return how rows and header disagree, None if they do not."""
+    if len(pool.rows) != pool.header.deals:
+        return f"{len(pool.rows)} rows; its header says {pool.header.deals} deals"
+    found = sha256(pool.rows)
+    if found != pool.header.sha256:
+        return f"its rows are not those that were written (sha256 {found[:16]}..., not {pool.header.sha256[:16]}...)"
+    return None
+
+
+class Fault(NamedTuple):
+    """What is wrong with a row; `replay` when its line does not win."""
+
+    seed: int
+    text: str
+    replay: bool
+
+
+def faults(pool: Pool, variant: Variant, advance: Callable[[int], None] = lambda _count: None) -> Iterator[Fault]:
+    """Replay every line through the referee and compare the cards with the deal; yield what does not hold."""
+    numbering = pool.header.numbering
+    for row in pool.rows:
+        advance(1)
+        try:
+            board = deal(variant, row.seed, numbering)
+            moves = verify_line(board, row.line)
+        except (LineError, UsageError) as error:
+            yield Fault(row.seed, str(error), replay=True)
+            continue
+        cards = board_json(board)
+        if (list(row.columns), list(row.face_down), row.stock) != (
+            cards["columns"],
+            cards["face_down"],
+            cards["stock"],
+        ):
+            yield Fault(row.seed, f"its cards are not those of {numbering} deal {row.seed}", replay=False)
+        expected = moves, spider_score(moves, variant.sets_needed)
+        if (row.moves, row.score) != expected:
+            stored = f"moves {row.moves}, score {row.score}"
+            yield Fault(row.seed, f"its line has moves, score {expected}, the row says {stored}", replay=False)
+
+
+# ---- what games take
+
+
+def sample(pool: Pool, count: int, levels: Sequence[int], key: int) -> list[PoolRow]:
+    """Draw deals of some difficulties at random, without repeats.
+
+    Parameters
+    ----------
+    key
+        Which draw: the same key draws the same deals.
+
+    Raises
+    ------
+    UsageError
+        The pool has not so many.
+    """
+    fitting = [row for row in pool.rows if row.difficulty in levels]
+    if len(fitting) < count:
+        which = f" of difficulty {levels[0]} to {levels[-1]}" if len(levels) < len(range(1, 6)) else ""
+        raise UsageError(f"the pool has {len(fitting)} deals{which}, not {count}")
+
+    def order(row: PoolRow) -> bytes:
+        return hashlib.sha256(f"winnable sample {key} {row.seed}".encode()).digest()
+
+    return sorted(fitting, key=order)[:count]
+
+
+def render(pool: Pool, rows: Sequence[PoolRow], form: str) -> str:
+    """Return deals as JSON (with the header), as CSV, or as plain seeds, one a line."""
+    if form == "numbers":
+        return "".join(f"{row.seed}\n" for row in rows)
+    if form == "json":
+        deals = ",\n".join("  " + json.dumps(row._asdict()) for row in rows)
+        return f'{{"header": {json.dumps(asdict(pool.header))},\n"deals": [\n{deals}\n]}}\n'
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(PoolRow._fields)
+    for row in rows:
+        down = " ".join(map(str, row.face_down))
+        writer.writerow((*row[:6], "|".join(row.columns), down, row.stock))
+    return out.getvalue()

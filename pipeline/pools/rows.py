@@ -1,0 +1,79 @@
+"""A deal of a pool, and how it is made of a won one. Loads nothing heavy: it is made in workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pipeline.errors import LineError, SolverFault
+from pipeline.game.boards import board_json
+from pipeline.game.deals import deal
+from pipeline.game.rules import spider_score, verify_line
+from pipeline.game.variants import Variant
+from pipeline.pools.difficulty import difficulty
+
+
+class WonDeal(NamedTuple):
+    """What the dataset says of a won deal."""
+
+    seed: int
+    positions: int
+    moves: int
+    line: str
+
+
+class PoolRow(NamedTuple):
+    """A deal of a pool.
+
+    Attributes
+    ----------
+    difficulty
+        1 (the easiest fifth of the variant's deals) to 5.
+    positions, moves, score, line
+        Positions the solver needed; the line it found, its moves and its Spider score.
+    columns, face_down, stock
+        The cards as in a board's JSON: columns bottom to top, face-down cards of each, the stock in deal order.
+    """
+
+    seed: int
+    difficulty: int
+    positions: int
+    moves: int
+    score: int
+    line: str
+    columns: tuple[str, ...]
+    face_down: tuple[int, ...]
+    stock: str
+
+
+def make_rows(variant: Variant, numbering: str, deals: Iterable[WonDeal]) -> list[PoolRow]:
+    """Return the rows of won deals, their lines replayed; a task for a worker.
+
+    Raises
+    ------
+    SolverFault
+        A line does not win its deal; names it.
+    """
+    return [_row(variant, numbering, won) for won in deals]
+
+
+def _row(variant: Variant, numbering: str, won: WonDeal) -> PoolRow:
+    board = deal(variant, won.seed, numbering)
+    try:
+        moves = verify_line(board, won.line)
+    except LineError as error:
+        raise SolverFault(
+            f"{variant.id} {numbering} {won.seed}: the dataset's line does not replay: {error}"
+        ) from error
+    cards = board_json(board)
+    return PoolRow(
+        won.seed,
+        difficulty(board, won.positions, moves),
+        won.positions,
+        moves,
+        spider_score(moves, variant.sets_needed),
+        won.line,
+        tuple(cards["columns"]),
+        tuple(cards["face_down"]),
+        cards["stock"],
+    )

@@ -1,0 +1,69 @@
+"""`pipeline` as a library."""
+
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import pipeline
+from pipeline.errors import UsageError
+
+
+def test_every_name_is_there_and_itself():
+    for name in pipeline.__all__:
+        assert getattr(pipeline, name) is not None
+    assert set(pipeline.__all__) <= set(dir(pipeline))
+    assert pipeline.Variant.__module__ == "pipeline.game.variants"
+    with pytest.raises(AttributeError, match="no attribute 'slove'"):
+        _ = pipeline.slove
+
+
+def test_importing_it_loads_nothing_heavy():
+    heavy = ("numba", "numpy", "pandas", "pyarrow", "matplotlib", "click")
+    program = f"import sys, pipeline; print(*[n for n in {heavy!r} if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_solve_and_settle_say_the_same():
+    variant = pipeline.load_variant("spider-1")
+    frame = pipeline.settle(variant, [5, 3, 5, 4], workers=1)
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame["seed"]) == [3, 4, 5]
+    assert list(frame.columns[:4]) == ["variant", "numbering", "seed", "verdict"]
+    for row in frame.itertuples():
+        outcome = pipeline.solve(pipeline.deal(variant, row.seed))
+        assert (row.verdict, row.positions, row.line) == (outcome.verdict, outcome.positions, outcome.line)
+
+
+def test_settle_uses_and_keeps_a_dataset(tmp_path):
+    first = pipeline.settle("spider-1", range(1, 5), workers=1, data=tmp_path)
+    run_ids = set(first["run_id"])
+    more = pipeline.settle("spider-1", range(2, 7), workers=1, data=str(tmp_path))
+    assert list(more["seed"]) == [2, 3, 4, 5, 6]
+    assert run_ids < set(more["run_id"])
+    assert list(pipeline.load_outcomes(tmp_path)["seed"]) == [1, 2, 3, 4, 5, 6]
+    some = pipeline.settle("spider-1", [1, 3, 6], workers=1, data=tmp_path)
+    assert list(some["seed"]) == [1, 3, 6]
+
+
+def test_settle_by_workers():
+    frame = pipeline.settle("spider-easy", range(1, 4), nodes=2000, workers=2)
+    assert len(frame) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("spider-9", [1]), "spider-9"),
+        (("spider-1", []), "no seeds"),
+        (("spider-1", [-1]), "numbers go from 0"),
+        (("spider-1", [2**63]), "numbers go from 0"),
+    ],
+)
+def test_settle_says_what_is_wrong(words, expected):
+    with pytest.raises(UsageError, match=expected):
+        pipeline.settle(*words)
+    with pytest.raises(UsageError, match="no numbering 'kpat'"):
+        pipeline.settle("mrs-mop", [1], numbering="kpat")
