@@ -39,8 +39,8 @@ from pipeline.engine.moves import (
     play,
     stage_of,
 )
-from pipeline.engine.selection import select
-from pipeline.engine.table import clear_table, grow_table, insert, table_full
+from pipeline.engine.selection import choose, select
+from pipeline.engine.table import ZERO, clear_table, grow_table, insert, table_full
 
 u4, u8, i8 = np.uint32, np.uint64, np.int64
 ZERO_I, ONE_I = i8(0), i8(1)  # as variables: a literal would be another type, compiled anew
@@ -135,11 +135,11 @@ def add_node(m, parent, move):
 
 
 @jit
-def add_child(m, s, t, slot, key, move):
+def add_child(m, s, t, slot, key, move, empty):
     """Score t, a new child of s whose columns are noted, and put it among the children; returns it."""
     tops = all_tops(m)
     ranks = ranks_of(tops)
-    value = i8(t.score) + mobility(m, tops, ranks) - m.w.depth * (i8(s.depth) + 1) + noise(m, key)
+    value = i8(t.score) + mobility(m, tops, ranks, empty) - m.w.depth * (i8(s.depth) + 1) + noise(m, key)
     child = m.children[m.n_children]
     child.order = (value << 32) + m.births
     child.key = key
@@ -168,6 +168,7 @@ def expand(m, s, slot):
     m.expanded += 1
     empty = list_moves(m, s)
     t = m.spare
+    first = m.n_children
     for j in range(m.n_moves):
         key = m.move_key[j]
         if insert(m, key):
@@ -181,16 +182,37 @@ def expand(m, s, slot):
             if i8(t.done) == m.sets_needed:
                 return note_win(m, s, move)
             a_run, b_run = i8(t.cols[u8(a)]), i8(t.cols[u8(b)])
+            a_top, a_want, a_chunk = m.top_bit[u8(a)], m.want_bit[u8(a)], m.chunk_bit[u8(a)]
+            b_top, b_want, b_chunk = m.top_bit[u8(b)], m.want_bit[u8(b)], m.chunk_bit[u8(b)]
             note_top(m, a, a_run)
             note_top(m, b, b_run)
-            child = add_child(m, s, t, slot, key, move)
+            empties = m.empty_columns - (b_top == ZERO) + (m.top_bit[u8(a)] == ZERO) + (m.top_bit[u8(b)] == ZERO)
+            child = add_child(m, s, t, slot, key, move, empties)
             child.source_run = a_run
             child.target_run = b_run
-            note_top(m, a, i8(s.cols[u8(a)]))
-            note_top(m, b, i8(s.cols[u8(b)]))
+            m.top_bit[u8(a)], m.want_bit[u8(a)], m.chunk_bit[u8(a)] = a_top, a_want, a_chunk
+            m.top_bit[u8(b)], m.want_bit[u8(b)], m.chunk_bit[u8(b)] = b_top, b_want, b_chunk
+    if m.n_children - first > m.brood:
+        cull(m, first)
     if may_deal(m, s, empty):
         return offer_deal(m, s, slot)
     return GO_ON
+
+
+@jit
+def cull(m, first):
+    """Keep the best `brood` of the children from `first` on: brothers are alike."""
+    for k in range(first, first + m.brood):
+        best = k
+        for j in range(k + 1, m.n_children):
+            if m.children[u8(j)].order > m.children[u8(best)].order:
+                best = j
+        if best != k:
+            m.children[MAX_CHILDREN - 1] = m.children[u8(k)]
+            m.children[u8(k)] = m.children[u8(best)]
+            m.children[u8(best)] = m.children[MAX_CHILDREN - 1]
+    m.n_children = first + m.brood
+    m.cut = 1
 
 
 @jit
@@ -229,9 +251,11 @@ def land(m, s, slot):
     m.positions += 1
     if i8(t.done) == m.sets_needed:
         return note_win(m, s, DEAL_I)
-    for i in range(len(t.cols)):
+    empties = ZERO_I
+    for i in range(m.columns):
         note_top(m, i, i8(t.cols[i]))
-    add_child(m, s, t, slot, key, DEAL_I)
+        empties += m.top_bit[i] == ZERO
+    add_child(m, s, t, slot, key, DEAL_I, empties)
     return GO_ON
 
 
@@ -266,9 +290,9 @@ def open_stage(m):
         if status != GO_ON:
             return status
         grow_table(m)
-    n = select(m, m.children, m.n_children, m.width)
+    n = choose(m, m.children, m.n_children, m.width)
     for i in range(n):
-        child = m.children[i]
+        child = m.children[m.kept[u8(i)]]
         m.states[m.current, i] = entries[child.slot].state
         promote(m, m.states[m.current, i], child)
         m.values[m.current, i] = child.order >> 32
@@ -287,15 +311,15 @@ def run_layer(m):
         if status != GO_ON:
             return status
         grow_table(m)
-        if m.n_children + MAX_MOVES > MAX_CHILDREN:
+        if m.n_children + MAX_MOVES >= MAX_CHILDREN:
             m.n_children = select(m, m.children, m.n_children, m.width)
         for pool in range(2):
             if m.n_entries[pool] > most:
                 m.n_entries[pool] = select(m, m.entries[pool], m.n_entries[pool], LAND_FACTOR * m.width)
-    n = select(m, m.children, m.n_children, m.width)
+    n = choose(m, m.children, m.n_children, m.width)
     after = 1 - m.current
     for i in range(n):
-        child = m.children[i]
+        child = m.children[m.kept[u8(i)]]
         m.states[after, i] = m.states[m.current, child.slot]
         promote(m, m.states[after, i], child)
         m.values[after, i] = child.order >> 32

@@ -16,12 +16,6 @@ ZERO_I, ONE_I = i8(0), i8(1)  # as variables: a literal would be another type, c
 
 
 @jit
-def clamp(x, n):
-    """The value of x brought into 0..n."""
-    return min(max(x, ZERO_I), n)
-
-
-@jit
 def parent_of(m, card):
     """The card that this one continues in suit (no card's code if there is none)."""
     if m.wrap and card & 15 == 13:
@@ -75,20 +69,14 @@ def lay(m, i, below, card, n):
     over = (b_top & 15) - rank
     if m.wrap and over == -12:
         over = 1
-    low_up, low_down = i8(b.lowest) & 15, i8(b.lowest) >> 4
-    closed = (
-        i8(b.closed)
-        + m.run_score[u8(n)]
-        - w.buries * clamp(rank - low_up, n)
-        - w.buries_down * clamp(rank - low_down, n)
-    )
+    closed = i8(b.closed) + m.run_score[u8(n)]
     chunks = i8(b.chunks) + 1
     chain, ordered, unit, base = 0, 0, n, i8(below)
     if b_len:
         if over == 1:
             closed += w.mixed
-            chain = i8(b.chain) & 15
-            ordered = i8(b.chain) >> 4
+            chain = i8(b.chain)
+            ordered = i8(b.ordered)
             if chain:
                 base = i8(b.base)
                 chain += n
@@ -108,7 +96,7 @@ def lay(m, i, below, card, n):
         ordered = 1
         if rank == 13:
             closed += w.king_base + w.base_chain * (n - 1)
-    value = closed + w.top_run * n
+    value = closed
     if b_down:
         value -= w.down_runs * chunks
     if ordered:
@@ -130,8 +118,8 @@ def lay(m, i, below, card, n):
     r.len = n
     r.down = b_down
     r.chunks = chunks
-    r.lowest = min(low_up, top & 15) | low_down << 4
-    r.chain = (chain & 15) | ordered << 4
+    r.ordered = ordered
+    r.chain = chain
     r.unit = unit
 
 
@@ -162,7 +150,6 @@ def turn_down(m, i, below, card, face_up):
     score = (i8(b.closed) if b.down else -w.down_column) - w.down
     if b.down and (i8(b.top) & 15) == (card & 15) + 1:
         score += w.down_pair
-    low_down = min(i8(b.lowest) >> 4, card & 15)
     r.hash = mix(b.hash + DOWN_KEY[u8(card)])
     r.closed = score
     r.value = score
@@ -173,8 +160,8 @@ def turn_down(m, i, below, card, face_up):
     r.len = 0
     r.down = i8(b.down) + 1
     r.chunks = 0
-    r.lowest = 15 | low_down << 4
     r.chain = 0
+    r.ordered = 0
     r.unit = 0
 
 
@@ -186,8 +173,7 @@ def make_empty(m):
     e.closed = 0
     e.value = m.w.empty
     e.below = e.base = 0
-    e.card = e.top = e.len = e.down = e.chunks = e.chain = e.unit = 0
-    e.lowest = 0xFF
+    e.card = e.top = e.len = e.down = e.chunks = e.chain = e.unit = e.ordered = 0
 
 
 @jit
@@ -198,7 +184,7 @@ def settle(m, s, i, run):
     old_down = i8(old.down)
     r = m.runs[u8(run)]
     n = i8(r.len)
-    if n >= 13 or (m.any_sets and i8(r.chain) & 15 == 13):
+    if n >= 13 or (m.any_sets and r.chain == 13):
         s.done += 1
         s.score += m.w.set_done
         if n > 13:  # wrapped cards stay below the set
@@ -258,7 +244,7 @@ def hash_after_put(m, onto, card, n):
     """Hash of a column after n cards of one suit from `card` down are laid on it, a completed set gone."""
     t = m.runs[u8(onto)]
     if m.any_sets:
-        chain = i8(t.chain) & 15
+        chain = i8(t.chain)
         if chain and (i8(t.top) & 15) == (card & 15) + 1 and chain + n == 13:
             return m.runs[u8(t.base)].hash
     if t.len and i8(t.top) == parent_of(m, card):

@@ -65,13 +65,12 @@ def ranks_of(tops):
 
 
 @jit
-def mobility(m, tops, ranks):
-    """The part of the value that looks across columns."""
-    wants, chunks, empty = ZERO, ZERO, m.columns - len(m.top_bit)
+def mobility(m, tops, ranks, empty):
+    """The part of the value that looks across columns, of which so many are empty."""
+    wants, chunks = ZERO, ZERO
     for i in range(len(m.top_bit)):
         wants |= m.want_bit[u8(i)]
         chunks |= m.chunk_bit[u8(i)]
-        empty += m.top_bit[u8(i)] == ZERO
     value = (
         m.w.top_ranks * bit_count(ranks)
         + m.w.same_ready * bit_count(wants & tops)

@@ -49,8 +49,8 @@ RUN = record(
     ("len", "u1"),
     ("down", "u1"),  # face-down cards of the column
     ("chunks", "u1"),  # runs in the column
-    ("lowest", "u1"),  # lowest face-up rank | lowest face-down rank << 4
-    ("chain", "u1"),  # cards of the descending chain (any suits) that starts at a King; 0 if none | ordered << 4
+    ("ordered", "u1"),  # whether the column is one descending chain
+    ("chain", "u1"),  # cards of the descending chain (any suits) that starts at a King; 0 if none
     ("unit", "u1"),  # cards that move together from the top
 )
 
@@ -111,7 +111,8 @@ def search_record(columns: int) -> np.dtype[np.record]:
         ("top_bit", "u8", columns),
         ("want_bit", "u8", columns),
         ("chunk_bit", "u8", columns),
-        ("by_rank", "i8", 16),
+        ("by_rank", "u8", 16),  # columns by the rank of their top card, as bits
+        ("targets", "u8", columns),  # columns on which a column's top run fits, as bits
         ("move", "u2", MAX_MOVES),
         ("move_key", "u8", MAX_MOVES),
         ("stock", "u1", MAX_STOCK),
@@ -124,6 +125,7 @@ def search_record(columns: int) -> np.dtype[np.record]:
         ("states", state, (2, MAX_WIDTH)),
         ("children", CHILD, MAX_CHILDREN),
         ("orders", "i8", pool),
+        ("kept", "i8", pool),  # which items a selection keeps
         ("alike", "u4", 1 << 19),  # hash map of the diversity cap, at least twice the pool
         ("n_entries", "i8", 2),
         ("entries", entry, (2, pool)),
@@ -148,6 +150,7 @@ COUNTERS = (
     "n_nodes",
     "n_children",
     "n_moves",
+    "empty_columns",  # of the state being expanded
     # rules
     "columns",
     "deal",
@@ -165,6 +168,7 @@ COUNTERS = (
     "layers",
     "last_layers",
     "n_modes",
+    "brood",  # most children of a state that are kept
     "split",
     "force",
     "cut",  # whether anything was cut in this pass

@@ -46,7 +46,7 @@ def hash_after_move(m, onto, source, n):
         depth += 1
     card = head_of(m, i8(m.runs[u8(lowest)].top), k)
     t = m.runs[u8(onto)]
-    chain = i8(t.chain) & 15
+    chain = i8(t.chain)
     if m.any_sets and chain and (i8(t.top) & 15) == (card & 15) + 1 and chain + n == 13:
         return m.runs[u8(t.base)].hash
     h = hash_after_put(m, onto, card, k)
@@ -96,9 +96,8 @@ def key_moves(m, s):
 def note_columns(m, s):
     """Cache what move listing and evaluation need of each column; returns the first empty one or -1."""
     stock_left = i8(s.dealt) < m.stock_size
-    for r in range(16):
-        m.by_rank[u8(r)] = 0
-    empty = NONE
+    m.by_rank[:] = ZERO
+    empty, empties = NONE, ZERO_I
     tops = ZERO
     for i in range(len(s.cols)):
         run = i8(s.cols[u8(i)])
@@ -107,10 +106,13 @@ def note_columns(m, s):
         m.col_key[u8(i)] = column_key(i, r.hash, stock_left)
         tops |= m.top_bit[u8(i)]
         if r.len:
-            m.by_rank[r.top & 15] |= 1 << i
-        elif empty < 0 and i < m.columns:
-            empty = i
+            m.by_rank[r.top & 15] |= ONE << u8(i)
+        elif i < m.columns:
+            empties += 1
+            if empty < 0:
+                empty = i
     m.tops = tops
+    m.empty_columns = empties
     return empty
 
 
@@ -137,26 +139,37 @@ def list_joins(m, s):
 
 
 @jit
-def list_splits(m, s, a):
-    """List the moves of parts of column a's top run onto same-suit parents."""
+def list_splits(m, s):
+    """List the moves of parts of top runs onto same-suit parents."""
+    for a in range(len(s.cols)):
+        ra = m.runs[s.cols[u8(a)]]
+        n, top = i8(ra.len), i8(ra.top)
+        if n < 2:
+            continue
+        if m.wrap:
+            list_wrapped_splits(m, s, a)
+            continue
+        targets = m.tops >> u8(top + 1) & ((ONE << u8(n - 1)) - ONE)
+        while targets != ZERO:
+            k = low_bit(targets) + 1
+            targets &= targets - ONE
+            for b in range(len(s.cols)):
+                if m.top_bit[u8(b)] == ONE << u8(top + k):
+                    add_move(m, a, b, k)
+
+
+@jit
+def list_wrapped_splits(m, s, a):
+    """List the moves of parts of column a's top run onto same-suit parents where Kings go on Aces."""
     ra = m.runs[s.cols[u8(a)]]
     n, top = i8(ra.len), i8(ra.top)
-    if m.wrap:
-        for b in range(len(s.cols)):
-            onto = m.runs[s.cols[u8(b)]]
-            k = (i8(onto.top) & 15) - (top & 15)
-            if k <= 0:
-                k += 13
-            if onto.len and i8(onto.top) >> 4 == top >> 4 and k < n and b != a:
-                add_move(m, a, b, k)
-        return
-    targets = m.tops >> u8(top + 1) & ((ONE << u8(n - 1)) - ONE)
-    while targets != ZERO:
-        k = low_bit(targets) + 1
-        targets &= targets - ONE
-        for b in range(len(s.cols)):
-            if m.top_bit[u8(b)] == ONE << u8(top + k):
-                add_move(m, a, b, k)
+    for b in range(len(s.cols)):
+        onto = m.runs[s.cols[u8(b)]]
+        k = (i8(onto.top) & 15) - (top & 15)
+        if k <= 0:
+            k += 13
+        if onto.len and i8(onto.top) >> 4 == top >> 4 and k < n and b != a:
+            add_move(m, a, b, k)
 
 
 @jit
@@ -180,21 +193,31 @@ def list_moves(m, s):
 @jit
 def list_runs(m, s, empty):
     """List the moves of whole runs, and of the parts that the pass allows."""
+    movable = ZERO  # columns whose top run fits somewhere; few do: find them first, without branches
     for a in range(len(s.cols)):
         ra = m.runs[s.cols[u8(a)]]
-        n = i8(ra.len)
-        if n == 0:
-            continue
-        targets = parents(m, i8(ra.card)) & ~(1 << a)
-        while targets:
-            add_move(m, a, low_bit(u8(targets)), n)
-            targets &= targets - 1
-        if m.split and n > 1:
-            list_splits(m, s, a)
-        if empty >= 0 and (m.runs[ra.below].len or m.runs[ra.below].down):
-            add_move(m, a, empty, n)
-        if m.unit and i8(ra.unit) > n:
-            list_wide(m, s, a, empty)
+        targets = parents(m, i8(ra.card)) & ~(ONE << u8(a)) if ra.len else ZERO
+        m.targets[u8(a)] = targets
+        movable |= u8(targets != ZERO) << u8(a)
+    while movable != ZERO:
+        a = low_bit(movable)
+        movable &= movable - ONE
+        n = i8(m.runs[s.cols[u8(a)]].len)
+        targets = m.targets[u8(a)]
+        while targets != ZERO:
+            add_move(m, a, low_bit(targets), n)
+            targets &= targets - ONE
+    if m.split:
+        list_splits(m, s)
+    if empty >= 0:
+        for a in range(len(s.cols)):
+            ra = m.runs[s.cols[u8(a)]]
+            if m.runs[ra.below].len or m.runs[ra.below].down:
+                add_move(m, a, empty, i8(ra.len))
+    if m.unit:
+        for a in range(len(s.cols)):
+            if m.runs[s.cols[u8(a)]].unit > m.runs[s.cols[u8(a)]].len:
+                list_wide(m, s, a, empty)
 
 
 @jit
@@ -205,10 +228,10 @@ def list_wide(m, s, a, empty):
     n = i8(m.runs[s.cols[a]].len)
     while n + i8(m.runs[run].len) <= unit and m.runs[run].len:
         n += i8(m.runs[run].len)
-        targets = parents(m, i8(m.runs[run].card)) & ~(1 << a)
-        while targets:
-            add_move(m, a, low_bit(u8(targets)), n)
-            targets &= targets - 1
+        targets = parents(m, i8(m.runs[run].card)) & ~(ONE << u8(a))
+        while targets != ZERO:
+            add_move(m, a, low_bit(targets), n)
+            targets &= targets - ONE
         run = m.runs[run].below
         if empty >= 0 and (m.runs[run].len or m.runs[run].down):
             add_move(m, a, empty, n)
@@ -298,7 +321,7 @@ def deal_row(m, s):
     s.dealt = dealt
     for i in range(columns):  # sets leave after the whole row has landed
         r = m.runs[s.cols[i]]
-        if i8(r.len) >= 13 or (m.any_sets and i8(r.chain) & 15 == 13):
+        if i8(r.len) >= 13 or (m.any_sets and r.chain == 13):
             run = remove_set(m, s, i, run)
     return run
 

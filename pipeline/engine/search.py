@@ -113,6 +113,7 @@ class Search:
             m.w[name] = weight
         for n in range(1, MAX_RUN):
             m.run_score[n] = m.w.join * (n - 1) + m.w.run_square * n * n
+        m.brood = parameters.brood
         for card in range(64):
             rank = card & 15
             m.want_of[card] = 1 << card + 1 if 1 <= rank < 13 else 1 << card - 12 if rank == 13 and rules.wrap else 0

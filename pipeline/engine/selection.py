@@ -14,15 +14,15 @@ def cutoff(x, n, keep):
     """The keep-th largest of x[:n] (Hoare's quickselect; reorders x)."""
     lo, hi, k = 0, n - 1, keep - 1
     while lo < hi:
-        pivot = x[(lo + hi) >> 1]
+        pivot = x[u8((lo + hi) >> 1)]
         i, j = lo, hi
         while i <= j:
-            while x[i] > pivot:
+            while x[u8(i)] > pivot:
                 i += 1
-            while x[j] < pivot:
+            while x[u8(j)] < pivot:
                 j -= 1
             if i <= j:
-                x[i], x[j] = x[j], x[i]
+                x[u8(i)], x[u8(j)] = x[u8(j)], x[u8(i)]
                 i += 1
                 j -= 1
         if k <= j:
@@ -44,48 +44,60 @@ def choose_champions(m, items, n):
     m.alike[:size] = u4(0)
     count = 0
     for j in range(n):
-        sig = items[j].signature
-        items[j].champion = 0
+        sig = items[u8(j)].signature
+        items[u8(j)].champion = 0
         at = u8(sig) & mask
         while True:
             k = i8(m.alike[at])
             if k == 0:
                 m.alike[at] = j + 1
-                items[j].champion = 1
+                items[u8(j)].champion = 1
                 count += 1
                 break
-            if items[k - 1].signature == sig:
-                if items[j].order > items[k - 1].order:
+            if items[u8(k - 1)].signature == sig:
+                if items[u8(j)].order > items[u8(k - 1)].order:
                     m.alike[at] = j + 1
-                    items[j].champion = 1
-                    items[k - 1].champion = 0
+                    items[u8(j)].champion = 1
+                    items[u8(k - 1)].champion = 0
                 break
             at = (at + u8(1)) & mask
     return count
 
 
 @jit
-def select(m, items, n, keep):
-    """Keep `keep` of items[:n], in place and in order: champions of their signature first, then the best of the rest.
+def choose(m, items, n, keep):
+    """Write the indices of the `keep` of items[:n] that go on to m.kept, in order; returns how many.
 
-    Returns how many are kept.
+    Champions of their signature come first, then the best of the rest.
     """
     if n <= keep:
+        for j in range(n):
+            m.kept[u8(j)] = j
         return n
     m.cut = 1
     champions = choose_champions(m, items, n)
     among = 1 if champions >= keep else 0  # where the line between kept and dropped runs
     count = 0
     for j in range(n):
-        if i8(items[j].champion) == among:
-            m.orders[count] = items[j].order
-            count += 1
+        m.orders[u8(count)] = items[u8(j)].order
+        count += i8(items[u8(j)].champion) == among
     wanted = keep if among else keep - champions
     least = cutoff(m.orders, count, wanted) if wanted else i8(1) << 62
     kept = 0
     for j in range(n):
-        if items[j].order >= least if i8(items[j].champion) == among else among == 0:
-            if kept != j:
-                items[kept] = items[j]
-            kept += 1
+        m.kept[u8(kept)] = j
+        if i8(items[u8(j)].champion) == among:
+            kept += items[u8(j)].order >= least
+        else:
+            kept += 1 - among
     return kept
+
+
+@jit
+def select(m, items, n, keep):
+    """Keep what `choose` chooses, in place; returns how many."""
+    n = choose(m, items, n, keep)
+    for j in range(n):
+        if m.kept[u8(j)] != j:
+            items[u8(j)] = items[m.kept[u8(j)]]
+    return n

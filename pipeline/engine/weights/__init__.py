@@ -24,9 +24,6 @@ WEIGHT_NAMES = (
     "king_base",  # King at the bottom of a column with nothing face down
     "base_chain",  # each card of the descending chain from such a King
     "ordered",  # column that is one descending chain
-    "buries",  # (cost) each card above a lower face-up one
-    "buries_down",  # (cost) each card above a lower face-down one
-    "top_run",  # each card of the top run
     "top_king",  # (cost) King on top of others
     "top_ranks",  # distinct ranks on top
     "same_ready",  # top run whose same-suit parent is on top of a column
@@ -44,6 +41,7 @@ class Parameters(NamedTuple):
     weights: tuple[int, ...]  # in the order of WEIGHT_NAMES
     first_width: int
     growth: int  # per cent
+    brood: int  # most children of a state that are kept
     layers: int
     last_layers: int
     modes: tuple[int, ...]  # of the passes in turn: 1 splits runs onto same-suit parents, 2 forces joins
