@@ -326,7 +326,7 @@ def daily(variant: str, date: datetime.date, output_format: str, verbosity: int)
         found = days.daily(rules, date)
     else:
         options.message(f"{rules.id} {date}: not fixed for good; looking for a proof", verbosity)
-        with boards.solving([rules], verbosity, "still searching"):
+        with boards.solving([rules], verbosity, "still looking"):
             found = days.daily(rules, date)
     if output_format == "json":
         click.echo(records.to_json(_daily_json(found) | {"board": board_json(found.board)}), nl=False)

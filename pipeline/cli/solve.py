@@ -55,7 +55,7 @@ def solve(
 
     board = boards.chosen_board(variant, numbering, seed, board_file)
     limit = boards.setting("nodes", nodes, DEFAULT_LIMIT)
-    with boards.solving([board.variant], verbosity, f"still searching, up to {limit:,} positions"):
+    with boards.solving([board.variant], verbosity, f"still at it: up to {limit:,} positions"):
         outcome = Solver().solve(board, limit)
     if shorten and outcome.line is not None:
         outcome = _shortened(board, outcome)
@@ -154,19 +154,20 @@ def hint(
     if file is None:
         raise UsageError("which board? give FILE ('-' for standard input), or --stream")
     board = boards.board_from(file, rules)
-    with boards.solving([board.variant], verbosity, f"still searching, up to {limit:,} positions"):
+    with boards.solving([board.variant], verbosity, f"still at it: up to {limit:,} positions"):
         found = hints.hint(board, limit)
     click.echo(_hint_text(found) if output_format == "text" else records.to_json(hints.hint_json(found)), nl=False)
 
 
 def _answer_stream(limit: int, rules: Variant | None, verbosity: int) -> None:
-    from pipeline.game.variants import load_variant
     from pipeline.pools.hint import answer_stream
+    from pipeline.solver import warm
 
-    with boards.solving([rules or load_variant("spider-4")], verbosity, "loading the solver"):
-        import pipeline.engine.search  # noqa: F401  (loaded now, not within the first answer)
+    def prepare(variant: Variant) -> None:
+        warm([variant], lambda text: options.message(text, verbosity))
+
     lines = (line.decode("utf-8", "replace") for line in iter(sys.stdin.buffer.readline, b""))
-    for answer in answer_stream(lines, limit, rules):
+    for answer in answer_stream(lines, limit, rules, prepare=prepare):
         click.echo(answer)
         sys.stdout.flush()
 
@@ -286,7 +287,7 @@ def _line_of(board: Board, nodes: int | None, verbosity: int) -> str:
     from pipeline.solver import DEFAULT_LIMIT, Solver, describe
 
     limit = boards.setting("nodes", nodes, DEFAULT_LIMIT)
-    with boards.solving([board.variant], verbosity, f"still searching, up to {limit:,} positions"):
+    with boards.solving([board.variant], verbosity, f"still at it: up to {limit:,} positions"):
         outcome = Solver().solve(board, limit)
     if outcome.line is None:
         raise DataError(f"{describe(board)}: {outcome.verdict} at {limit:,} positions; there is no line to replay")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,11 +113,24 @@ def _move_json(found: Hint, move: Move) -> dict[str, Any]:
 
 
 def answer_stream(
-    lines: Iterable[str], node_limit: int = HINT_LIMIT, variant: Variant | None = None, solver: Solver | None = None
+    lines: Iterable[str],
+    node_limit: int = HINT_LIMIT,
+    variant: Variant | None = None,
+    solver: Solver | None = None,
+    prepare: Callable[[Variant], None] = lambda _variant: None,
 ) -> Iterator[str]:
     """Answer boards, one a line, with hints as JSON texts, one each; a line that is no board is answered as well.
 
     An answer to a bad line is an object with the one key ``error``; blank lines are passed over.
+
+    Parameters
+    ----------
+    lines
+        Boards as JSON.
+    node_limit, variant, solver
+        As for `hint`; the variant is whose rules to take whatever the boards say.
+    prepare
+        Is called before the first board of each game.
 
     Raises
     ------
@@ -126,12 +139,17 @@ def answer_stream(
     """
     solver = solver or Solver()
     fault: SolverFault | None = None
+    seen: set[str] = set()
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
         answer: dict[str, Any]
         try:
-            answer = hint_json(hint(_board_of(text, number, variant), node_limit, solver))
+            board = _board_of(text, number, variant)
+            if board.variant.rules_hash not in seen:
+                seen.add(board.variant.rules_hash)
+                prepare(board.variant)
+            answer = hint_json(hint(board, node_limit, solver))
         except DataError as error:
             answer = {"error": str(error)}
         except SolverFault as error:

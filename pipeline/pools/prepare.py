@@ -2,16 +2,19 @@
 
     python -m pipeline.pools.prepare calibration [--variant V ...] [--deals 500]
     python -m pipeline.pools.prepare daily [--variant V ...]
+    python -m pipeline.pools.prepare golden --out tests/fixtures/daily_deals.csv
 
 `calibration` measures the won ones of the first native deals of each variant (1 up) for `pipeline.pools.difficulty`;
 all entries of one file should be of one solver. `daily` freezes the skipped candidates of every day for
 `pipeline.pools.daily`: what is frozen already is never computed again, so the days of a release stay as they are.
+`golden` lists sixty of those days, for the tests to hold them.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import itertools
 import json
 import sys
 import tempfile
@@ -83,6 +86,20 @@ def skipped_candidates(variant: Variant, dates: Sequence[datetime.date], settlin
     return {date.isoformat(): count for date, count in skipped.items() if count}
 
 
+def golden() -> str:
+    """Return sixty frozen days of the main variants as CSV: fifty at even distances, and the first ten that skip."""
+    variants = [load_variant(name) for name in MAIN_VARIANTS]
+    dates = _dates()
+    frozen = json.loads(daily.FROZEN.read_bytes())["variants"]
+    skipping = sorted({date for variant in variants for date in frozen[variant.id]["skipped"]})
+    even = set(dates[:: len(dates) // 49])
+    more = (datetime.date.fromisoformat(date) for date in skipping)
+    chosen = sorted(even | set(itertools.islice((date for date in more if date not in even), 60 - len(even))))
+    days = [daily.daily(variant, date) for date in chosen for variant in variants]
+    rows = (f"{day.date},{day.variant.id},{day.board.seed},{day.skipped}\n" for day in days)
+    return "date,variant,seed,skipped\n" + "".join(rows)
+
+
 def _dates() -> list[datetime.date]:
     days = (daily.LAST_DATE - daily.FIRST_DATE).days + 1
     return [daily.FIRST_DATE + datetime.timedelta(day) for day in range(days)]
@@ -112,7 +129,7 @@ def text_of(content: Any, depth: int = 0) -> str:
 def main(words: Sequence[str] | None = None) -> None:
     """Make one of the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("calibration", "daily"))
+    parser.add_argument("what", choices=("calibration", "daily", "golden"))
     parser.add_argument("--variant", action="append", help="repeatable; the six main ones by default")
     parser.add_argument("--deals", type=int, default=500, help="deals a variant to calibrate on")
     parser.add_argument("--workers", type=int, help="one a core by default")
@@ -122,13 +139,14 @@ def main(words: Sequence[str] | None = None) -> None:
     variants = [load_variant(name) for name in given.variant or MAIN_VARIANTS]
     with tempfile.TemporaryDirectory(prefix="winnable-") as scratch:
         settling = Settling(given.data or Path(scratch), given.workers, echo=_say)
-        make: dict[str, Callable[[], dict[str, Any]]] = {
-            "calibration": lambda: calibrate(variants, given.deals, settling),
-            "daily": lambda: freeze(variants, _known(), settling),
+        make: dict[str, Callable[[], str]] = {
+            "calibration": lambda: text_of(calibrate(variants, given.deals, settling)) + "\n",
+            "daily": lambda: text_of(freeze(variants, _known(), settling)) + "\n",
+            "golden": golden,
         }
-        content = make[given.what]()
+        text = make[given.what]()
     out = given.out or {"calibration": difficulty.CALIBRATION, "daily": daily.FROZEN}[given.what]
-    out.write_text(text_of(content) + "\n", encoding="ascii")
+    out.write_text(text, encoding="ascii")
     _say(f"wrote {out}")
 
 
