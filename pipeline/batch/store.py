@@ -274,6 +274,8 @@ class Store:
 
     def _add(self, partition: Partition, table: pa.Table, at_most: int | None) -> pa.Table:
         """Add rows; return those that fall into a part of more than `at_most` rows."""
+        if len(table) == 0:
+            return table
         folder, parts, seeds = self.folder(partition), self.parts(partition), seeds_of(table)
         place = np.searchsorted([part.footer.first for part in parts], seeds, side="right") - 1
         lasts = np.array([*(part.footer.last for part in parts), -1])

@@ -147,6 +147,12 @@ def test_failed_deals_are_no_rows_and_are_tried_again(settings_for, rows_in, tmp
     assert len(rows_in(settings.data)[SPIDER]) == 60
 
 
+def test_a_run_whose_deals_all_fail_has_no_rows(settings_for, rows_in):
+    settings = settings_for("1:30")
+    assert len(run(settings, raises=frozenset(range(31))).failed) == 30
+    assert rows_in(settings.data) == {}
+
+
 def test_a_solver_fault_outranks_other_failures(settings_for, rows_in):
     settings = settings_for("1:60")
     summary = run(settings, raises={11}, faulty={30})

@@ -82,6 +82,16 @@ def test_other_libraries_read_the_dataset_as_it_is(tmp_path, library):
         assert module.sql(query).fetchall() == [("spider-4", 5)]
 
 
+def test_no_rows_change_nothing(tmp_path):
+    store = Store(tmp_path)
+    with store.writing("test"):
+        store.add(SPIDER, a_table([]))
+        assert store.partitions() == []
+        store.add(SPIDER, a_table([1]))
+        store.add(SPIDER, a_table([]))
+    assert names(store) == ["part-1-1.parquet"]
+
+
 def test_gaps_between_parts_become_parts(tmp_path):
     store = Store(tmp_path)
     with store.writing("test"):
