@@ -44,7 +44,7 @@ from pipeline.engine.table import ZERO, clear_table, grow_table, insert, table_f
 
 u4, u8, i8 = np.uint32, np.uint64, np.int64
 ZERO_I, ONE_I = i8(0), i8(1)  # as variables: a literal would be another type, compiled anew
-PAUSED, WON, LIMIT, PASS_OVER, FINISHED = 0, 1, 2, 3, 4
+PAUSED, WON, LIMIT, PASS_OVER, FINISHED, STUCK = 0, 1, 2, 3, 4, 5
 GO_ON = -1
 DEAL_I = i8(DEAL)
 COMPLETE_MODE = 4  # every legal move; after the listed modes have nothing more to find
@@ -91,10 +91,18 @@ def set_up(memory, cards, sizes, downs, stock, sets_done):
 
 @jit
 def begin_pass(m):
-    """Start over: the root alone, an empty table, the next mode and noise; returns GO_ON, LIMIT or FINISHED."""
+    """Start over: the root alone, an empty table, the next mode and noise; returns GO_ON, LIMIT, FINISHED or STUCK."""
     if m.positions >= m.limit:
         return LIMIT
-    if m.passes:
+    if m.passes == 0:
+        m.split = SPLIT_ANYWHERE
+        clear_table(m)
+        empty = list_moves(m, m.root)
+        if m.n_moves == 0 and not may_deal(m, m.root, empty):
+            m.positions += 1
+            m.expanded += 1
+            return STUCK
+    else:
         m.width = min(max(m.width * m.growth // 100, m.width + 1), MAX_WIDTH)
     m.mode = COMPLETE_MODE
     for k in range(m.n_modes):
@@ -121,7 +129,7 @@ def begin_pass(m):
     insert(m, m.root.key)
     m.positions += 1
     m.in_pass = 1
-    return WON if i8(m.root.done) == m.sets_needed else GO_ON
+    return GO_ON
 
 
 @jit
@@ -311,6 +319,9 @@ def run_layer(m):
         if status != GO_ON:
             return status
         grow_table(m)
+        if m.free_run + 2 * MAX_MOVES > MAX_RUNS:  # the rest of the layer is not expanded
+            m.cut = 1
+            break
         if m.n_children + MAX_MOVES >= MAX_CHILDREN:
             m.n_children = select(m, m.children, m.n_children, m.width)
         for pool in range(2):
@@ -366,7 +377,10 @@ def run_pass(m, pause):
 
 @jit
 def search(memory, pause):
-    """Search on until at least `pause` positions; returns PAUSED, WON, LIMIT or FINISHED (nothing more to find)."""
+    """Search on until at least `pause` positions.
+
+    Returns PAUSED, WON, LIMIT, FINISHED (nothing more to find) or STUCK (there is no move at the root).
+    """
     m = memory[0]
     while True:
         if not m.in_pass:
@@ -404,7 +418,7 @@ def compact_runs(m):
     for k in range(m.free_run - 1, m.first_run - 1, -1):
         if m.forward[u8(k)]:
             m.forward[m.runs[u8(k)].below] = 1
-            m.forward[m.runs[u8(k)].base] = 1
+            m.forward[m.runs[u8(k)].ground] = 1
     for k in range(m.first_run):
         m.forward[u8(k)] = k
     end = m.first_run
@@ -414,7 +428,7 @@ def compact_runs(m):
             m.runs[u8(end)] = m.runs[u8(k)]
             r = m.runs[u8(end)]
             r.below = m.forward[r.below]
-            r.base = m.forward[r.base]
+            r.ground = m.forward[r.ground]
             end += 1
     m.free_run = end
     for i in range(m.n_states):

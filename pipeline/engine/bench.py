@@ -16,7 +16,8 @@ GAMES = (  # parameters, rules, suits, face-down cards of the ten columns, cards
     ("spider-2", SPIDER, 2, (5,) * 4 + (4,) * 6, (6,) * 4 + (5,) * 6),
     ("grounds-for-a-divorce", Rules(10, DEAL_NON_EMPTY, SUIT, SUIT, False, 8), 4, (0,) * 10, (5,) * 10),
     ("spider-relaxed", Rules(10, DEAL_BLOCKED, SUIT, ANY, False, 8), 4, (5,) * 4 + (4,) * 6, (6,) * 4 + (5,) * 6),
-    ("default", Rules(10, DEAL_NON_EMPTY, ANY, SUIT, True, 8), 4, (0,) * 10, (5,) * 10),
+    ("default", Rules(10, DEAL_NON_EMPTY, SUIT, SUIT, True, 8), 4, (0,) * 10, (5,) * 10),
+    ("default", Rules(10, DEAL_BLOCKED, ANY, SUIT, False, 8), 4, (5,) * 4 + (4,) * 6, (6,) * 4 + (5,) * 6),
     ("default", Rules(10, DEAL_BLOCKED, SUIT, SUIT, False, 4), 4, (0,) * 10, (8, 8, 8, 7, 6, 5, 4, 3, 2, 1)),
 )
 DEALS = 4  # of each game

@@ -78,7 +78,7 @@ def lay(m, i, below, card, n):
             chain = i8(b.chain)
             ordered = i8(b.ordered)
             if chain:
-                base = i8(b.base)
+                base = i8(b.ground)
                 chain += n
                 if ordered:
                     closed += w.base_chain * n
@@ -89,7 +89,7 @@ def lay(m, i, below, card, n):
             if over < 0:
                 closed -= w.break_up
     elif b_down:
-        base = i8(b.base)
+        base = i8(b.ground)
         if over == 1:
             closed += w.down_pair
     else:
@@ -112,7 +112,7 @@ def lay(m, i, below, card, n):
     r.closed = closed
     r.value = value
     r.below = below
-    r.base = base
+    r.ground = base
     r.card = card
     r.top = top
     r.len = n
@@ -127,7 +127,7 @@ def lay(m, i, below, card, n):
 def rest_index(b, below):
     """What is left of a column `below` when the run on it goes: a stub turns up its last card."""
     if b.len == 0 and b.down != 0:
-        return i8(b.base)
+        return i8(b.ground)
     return i8(below)
 
 
@@ -154,7 +154,7 @@ def turn_down(m, i, below, card, face_up):
     r.closed = score
     r.value = score
     r.below = below
-    r.base = face_up
+    r.ground = face_up
     r.card = card
     r.top = card
     r.len = 0
@@ -172,7 +172,7 @@ def make_empty(m):
     e.hash = ZERO
     e.closed = 0
     e.value = m.w.empty
-    e.below = e.base = 0
+    e.below = e.ground = 0
     e.card = e.top = e.len = e.down = e.chunks = e.chain = e.unit = e.ordered = 0
 
 
@@ -192,7 +192,7 @@ def settle(m, s, i, run):
             s.cols[i] = run
             run += 1
         else:
-            s.cols[i] = r.base if m.any_sets else rest_of(m, run)
+            s.cols[i] = r.ground if m.any_sets else rest_of(m, run)
     else:
         s.cols[i] = run
         run += 1
@@ -246,7 +246,7 @@ def hash_after_put(m, onto, card, n):
     if m.any_sets:
         chain = i8(t.chain)
         if chain and (i8(t.top) & 15) == (card & 15) + 1 and chain + n == 13:
-            return m.runs[u8(t.base)].hash
+            return m.runs[u8(t.ground)].hash
     if t.len and i8(t.top) == parent_of(m, card):
         n += i8(t.len)
         if n >= 13:

@@ -43,7 +43,7 @@ RUN = record(
     ("closed", "i4"),  # score of the column without the terms of an open top run
     ("value", "i4"),  # score of the column when this run is on top
     ("below", "u4"),  # run it lies on
-    ("base", "u4"),  # stub: the column with its last card turned up; else the column below the chain's King
+    ("ground", "u4"),  # stub: the column with its last card turned up; else the column below the chain's King
     ("card", "u1"),  # highest card
     ("top", "u1"),  # lowest card, the column's top
     ("len", "u1"),

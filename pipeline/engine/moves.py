@@ -48,7 +48,7 @@ def hash_after_move(m, onto, source, n):
     t = m.runs[u8(onto)]
     chain = i8(t.chain)
     if m.any_sets and chain and (i8(t.top) & 15) == (card & 15) + 1 and chain + n == 13:
-        return m.runs[u8(t.base)].hash
+        return m.runs[u8(t.ground)].hash
     h = hash_after_put(m, onto, card, k)
     for j in range(depth):  # the runs above the lowest, from below
         run = source

@@ -80,6 +80,8 @@ class Search:
         """
         if node_limit < 1:
             raise ValueError(f"node_limit {node_limit}: at least 1")
+        if start.sets_done >= self.rules.sets_needed:
+            return Result("won", 1, 0, np.zeros(0, np.uint16))
         with np.errstate(over="ignore"):  # keys wrap around; without the compiler numpy would say so
             self._set_up(start)
             result = self._settle(start, node_limit, stop)
@@ -131,6 +133,8 @@ class Search:
             positions = int(m.positions)
             if status == beam.WON:
                 return self._result("won", spent, complete, self._line(int(m.win_node), int(m.win_move)))
+            if status == beam.STUCK:
+                return self._result("lost", 0, None, self._moves[:0])
             finished = status == beam.FINISHED
             if not given_up and status != beam.LIMIT:
                 share = node_limit if finished else exhaust_share(cards, positions)

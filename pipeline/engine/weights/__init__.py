@@ -10,8 +10,8 @@ from typing import NamedTuple
 HERE = pathlib.Path(__file__).parent
 
 WEIGHT_NAMES = (
-    "empty",  # the first empty column
-    "more_empty",  # each further one
+    "empty",  # each empty column
+    "more_empty",  # on top of that, each after the first
     "join",  # same-suit pair
     "run_square",  # squared length of a same-suit run
     "mixed",  # descending pair of two suits

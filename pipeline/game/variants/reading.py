@@ -179,6 +179,9 @@ def read_fields(values: dict[str, Any], source: str) -> dict[str, Any]:
     if wrap and unit != "suit" and sets == "suit":
         # Such a unit would have no end: round and round through the suits.
         table.fail("unit", '"suit" where wrap is true and sets are of one suit')
+    if wrap and unit != "any" and sets == "any":
+        # The engine follows sets of any suits from their King, wrapped ones have none; folded suits need no such chain.
+        table.fail("unit", '"any" where wrap is true and sets are of any suits')
     return {
         "id": variant_id,
         "name": table.text("name"),
