@@ -21,7 +21,7 @@ GAMES = (  # parameters, rules, suits, face-down cards of the ten columns, cards
     ("default", Rules(10, DEAL_BLOCKED, SUIT, SUIT, False, 4), 4, (0,) * 10, (8, 8, 8, 7, 6, 5, 4, 3, 2, 1)),
 )
 DEALS = 4  # of each game
-SIGNATURE_LIMIT = 4_000
+SIGNATURE_LIMIT = 20_000
 SPEED_LIMIT = 100_000
 
 
