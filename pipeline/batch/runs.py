@@ -139,8 +139,7 @@ def _settle(
     try:
         progress.start(jobs)
         log.info("run %s: %d deals with %d workers", summary.run_id, summary.left, executor.size)
-        window.drive()
-        now = False
+        now = not window.drive()
     finally:
         progress.end()
         try:

@@ -88,12 +88,21 @@ class Window:
         self._proved = False  # whether a worker has ever returned something
         self._strikes: Counter[tuple[int, int]] = Counter()
 
-    def drive(self) -> None:
-        """Work until nothing is left or the stopper says so and what is in flight has landed."""
+    def drive(self) -> bool:
+        """Work until nothing is left or the stopper says so and what is in flight has landed.
+
+        Returns
+        -------
+        bool
+            Whether the workers are at rest. They are not if the stop came while they were still starting: compiling
+            may take a minute, and there is nothing to keep.
+        """
         while True:
             self._launch()
             if not self._flying:
-                return
+                return True
+            if not self._proved and self._stopper.check():
+                return False
             with contextlib.suppress(queue.Empty):
                 self._land(self._landed.get(timeout=_TICK))
             self._collector.flush_if_due()

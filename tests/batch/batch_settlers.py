@@ -18,6 +18,7 @@ class Fake:
 
     identity: str = IDENTITY
     seconds: float = 0.0  # each deal takes so long
+    start: float = 0.0  # a worker takes so long to start
     kills: frozenset = frozenset()
     hungry: frozenset = frozenset()  # want more memory than there is
     greedy: frozenset = frozenset()  # want 400 MB
@@ -32,6 +33,7 @@ class Fake:
 class FakeSettler:
     def __init__(self, plan):
         self.plan = plan
+        time.sleep(plan.start)
 
     def identity(self):
         return self.plan.identity

@@ -213,12 +213,15 @@ def test_a_signal_ends_a_run_with_what_it_has(winnable, data, number, code):
         start_new_session=True,
     )
     manifests = len(list((data / "runs").glob("*.json")))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while len(list((data / "runs").glob("*.json"))) == manifests and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(3)
     os.kill(process.pid, number)
-    out, err = process.communicate(timeout=60)
+    try:
+        out, err = process.communicate(timeout=180)
+    finally:
+        process.kill()
     assert process.returncode == code, err
     assert "the same command goes on from here" in err
     assert "Traceback" not in err
