@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import itertools
 import json
 import sys
 import tempfile
@@ -33,6 +32,7 @@ from pipeline.solver import DEFAULT_LIMIT
 from pipeline.version import SOLVER
 
 NUMBERING = "native"
+GOLDEN_DAYS = 60
 
 
 def calibrate(variants: Sequence[Variant], deals: int, settling: Settling) -> dict[str, Any]:
@@ -87,15 +87,16 @@ def skipped_candidates(variant: Variant, dates: Sequence[datetime.date], settlin
 
 
 def golden() -> str:
-    """Return sixty frozen days of the main variants as CSV: fifty at even distances, and the first ten that skip."""
+    """Return sixty frozen days of the main variants as CSV: the first ten that skip, and others at even distances."""
     variants = [load_variant(name) for name in MAIN_VARIANTS]
     dates = _dates()
     frozen = json.loads(daily.FROZEN.read_bytes())["variants"]
     skipping = sorted({date for variant in variants for date in frozen[variant.id]["skipped"]})
-    even = set(dates[:: len(dates) // 49])
-    more = (datetime.date.fromisoformat(date) for date in skipping)
-    chosen = sorted(even | set(itertools.islice((date for date in more if date not in even), 60 - len(even))))
-    days = [daily.daily(variant, date) for date in chosen for variant in variants]
+    chosen = {datetime.date.fromisoformat(date) for date in skipping[:10]}
+    others = [date for date in dates if date not in chosen]
+    wanted = GOLDEN_DAYS - len(chosen)
+    chosen.update(others[i * (len(others) - 1) // (wanted - 1)] for i in range(wanted))
+    days = [daily.daily(variant, date) for date in sorted(chosen) for variant in variants]
     rows = (f"{day.date},{day.variant.id},{day.board.seed},{day.skipped}\n" for day in days)
     return "date,variant,seed,skipped\n" + "".join(rows)
 
@@ -136,6 +137,8 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, help="a dataset to use and add to; by default one that is thrown away")
     parser.add_argument("--out", type=Path, help="the package's own file by default")
     given = parser.parse_args(words)
+    if given.what == "golden" and given.out is None:
+        parser.error("golden needs --out FILE")
     variants = [load_variant(name) for name in given.variant or MAIN_VARIANTS]
     with tempfile.TemporaryDirectory(prefix="winnable-") as scratch:
         settling = Settling(given.data or Path(scratch), given.workers, echo=_say)

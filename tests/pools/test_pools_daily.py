@@ -16,7 +16,8 @@ from pipeline.pools import prepare
 from pipeline.pools.settling import Settling
 from pipeline.solver import Outcome, Solver
 
-GOLDEN = list(csv.DictReader((Path(__file__).parents[1] / "fixtures" / "daily_deals.csv").open(encoding="ascii")))
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "daily_deals.csv"
+GOLDEN = list(csv.DictReader(FIXTURE.read_text(encoding="ascii").splitlines()))
 DAY = datetime.date(2026, 11, 30)
 
 

@@ -48,10 +48,8 @@ def test_a_hint_half_way_begins_a_win_in_99_of_100(solver, name):
     assert won >= 0.99 * len(boards)
 
 
-def test_a_stuck_board_has_no_hint(solver):
-    variant = load_variant("simple-simon")
-    seed = next(s for s in range(60, 80) if solver.solve(deal(variant, s), 100_000).verdict == "lost")
-    found = hint(deal(variant, seed), solver=solver)
+def test_a_lost_board_has_no_hint(solver):
+    found = hint(deal(load_variant("simple-simon"), 68), solver=solver)
     assert (found.outcome.verdict, found.move, found.text, found.proved) == ("lost", None, "", False)
     assert hint_json(found)["move"] is None
 
