@@ -1,11 +1,14 @@
 """The complete search: proves deals lost, or finds a win.
 
 `Exhaust` walks depth first through every position that legal moves reach, each once: `start`, then `advance` in slices
-until the verdict. It shares nothing with the beam but the rules. Nothing is pruned but by the reductions whose proofs
-stand where they are made; keys have 128 bits, so that two positions are never taken for one.
+until the verdict. It shares nothing with the beam but the rules. Nothing is left out but by the reductions whose proofs
+stand where they are made: `packed.settle`, `packed.list_moves`, and positions given up by `relaxation`. Keys have 128
+bits, so that two positions are never taken for one.
 """
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +16,12 @@ import numpy.typing as npt
 from pipeline.engine.compiler import jit
 from pipeline.engine.packed import BOARD, FRAME, MAX_MOVES, list_moves, make, unmake, write_rules, write_start
 from pipeline.engine.records import Rules, Start
+from pipeline.engine.relaxation import RELAXED, hopeless, leads_on
 
 PAUSED, LOST, WON, FULL = 0, 1, 2, 3  # what `Exhaust.advance` returns
 _GROW = 4  # an array has to grow before the search can go on
 
+Scalar = TypeVar("Scalar", bound=np.generic)
 u8, i8 = np.uint64, np.int64
 MAX_POSITIONS = 12_000_000  # more than so many end in FULL
 FIRST_SLOTS, MAX_SLOTS = 1 << 12, 1 << 24
@@ -24,8 +29,8 @@ FIRST_FRAMES, FIRST_STACK = 1 << 10, 1 << 12
 
 
 @jit
-def insert(table, k0, k1):
-    """Add a key to the table; returns whether it is new."""
+def insert(table, k0, k1, add):
+    """Return whether a key is not in the table; if `add`, it is from now on."""
     if k0 == 0:
         k0 = u8(1)
     mask = u8(len(table) // 2 - 1)
@@ -33,8 +38,9 @@ def insert(table, k0, k1):
     while True:
         i = slot + slot
         if table[i] == 0:
-            table[i] = k0
-            table[i + u8(1)] = k1
+            if add:
+                table[i] = k0
+                table[i + u8(1)] = k1
             return True
         if table[i] == k0 and table[i + u8(1)] == k1:
             return False
@@ -46,18 +52,18 @@ def rehash(old, new):
     """Move all keys to a larger table."""
     for i in range(0, len(old), 2):
         if old[i] != 0:
-            insert(new, old[i], old[i + 1])
+            insert(new, old[i], old[i + 1], True)
 
 
 @jit
-def search(memory, frames, stack, table, moves, keys, wins, limit):
+def search(memory, relaxed, frames, stack, table, moves, keys, wins, limit):
     """Go on with the search until it ends, `limit` positions are reached or an array is too small."""
     m = memory[0]
     mask = u8(len(table) // 2 - 1)
     while True:
         if m.pending == m.listed:  # nothing left of the last listing: take back, or enter the next position
             frame = frames[m.depth]
-            if m.top == frame.first and m.expanded > 0:
+            if m.top == frame.first and m.begun:
                 if m.depth == 0:
                     return LOST
                 m.depth -= 1
@@ -69,37 +75,42 @@ def search(memory, frames, stack, table, moves, keys, wins, limit):
                 or (3 * (len(table) // 2) < 4 * (m.positions + MAX_MOVES) and len(table) // 2 < MAX_SLOTS)
             ):
                 return _GROW
-            if m.expanded > 0:
+            fresh = True
+            if m.begun:
                 m.top -= 1
-                make(m, frame, i8(stack[m.top]))
+                move = i8(stack[m.top])
+                fresh = leads_on(m, move)
+                make(m, frame, move)
+                fresh = fresh or frame.removed > 0
                 m.depth += 1
                 frames[m.depth].first = m.top
-            m.listed = list_moves(m, frames[m.depth], moves, keys, wins)
+            m.begun = True
             m.pending = 0
+            if fresh and hopeless(m, relaxed[0]):
+                m.listed = 0
+                continue
+            m.listed = list_moves(m, frames[m.depth], moves, keys, wins)
             m.expanded += 1
             touched = u8(0)
             for i in range(m.listed):
                 slot = keys[i, 0] & mask
                 touched += table[slot + slot]
             m.touched = touched
+        end = min(limit, m.capacity)
         while m.pending < m.listed:
-            if m.positions == limit:
-                return PAUSED
             i = m.pending
-            if m.positions == MAX_POSITIONS:
-                return FULL
-            m.pending += 1
-            if insert(table, keys[i, 0], keys[i, 1]):
+            if insert(table, keys[i, 0], keys[i, 1], m.positions < end):
+                if m.positions == end:
+                    return PAUSED if limit < m.capacity else FULL
                 m.positions += 1
-                if m.top == len(stack):
-                    return _GROW
                 stack[m.top] = moves[i]
                 m.top += 1
                 if wins[i]:
                     return WON
+            m.pending += 1
 
 
-def _grown(array: npt.NDArray[np.generic], size: int) -> npt.NDArray[np.generic]:
+def _grown(array: npt.NDArray[Scalar], size: int) -> npt.NDArray[Scalar]:
     if size <= len(array):
         return array
     new = np.zeros(max(size, 2 * len(array)), array.dtype)
@@ -114,13 +125,20 @@ class Exhaust:
     ----------
     rules
         Of the variant.
+
+    Attributes
+    ----------
+    capacity
+        After so many positions a search ends in `FULL`.
     """
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self._memory = np.zeros(1, BOARD)
         self._board = self._memory[0]
+        self._relaxed = np.zeros(1, RELAXED)
         write_rules(self._board, rules)
+        self.capacity = MAX_POSITIONS
         self._moves = np.zeros(MAX_MOVES, np.uint16)
         self._keys = np.zeros((MAX_MOVES, 2), np.uint64)
         self._wins = np.zeros(MAX_MOVES, np.bool_)
@@ -132,11 +150,15 @@ class Exhaust:
         with np.errstate(over="ignore"):
             write_start(m, self.rules, start)
             self._table = np.zeros(2 * FIRST_SLOTS, np.uint64)
-            insert(self._table, m.key[0], m.key[1])
+            insert(self._table, m.key[0], m.key[1], True)
         self._frames = np.zeros(FIRST_FRAMES, FRAME)
         self._stack = np.zeros(FIRST_STACK, np.uint16)
         m.depth = m.pending = m.listed = m.top = m.expanded = 0
+        m.begun = False
         m.positions = 1
+        m.capacity = self.capacity
+        self._relaxed[0].generation += 1
+        self._relaxed[0].visits = 0
         self._verdict = WON if m.sets >= m.needed else PAUSED
 
     def advance(self, positions: int) -> int:
@@ -145,7 +167,15 @@ class Exhaust:
         while self._verdict in (PAUSED, _GROW):
             with np.errstate(over="ignore"):
                 self._verdict = search(
-                    self._memory, self._frames, self._stack, self._table, self._moves, self._keys, self._wins, limit
+                    self._memory,
+                    self._relaxed,
+                    self._frames,
+                    self._stack,
+                    self._table,
+                    self._moves,
+                    self._keys,
+                    self._wins,
+                    limit,
                 )
             if self._verdict != _GROW:
                 break
@@ -179,6 +209,6 @@ class Exhaust:
         if self._verdict != WON:
             raise ValueError("there is a line only after a win")
         moves = [int(self._frames[i].move) for i in range(m.depth)]
-        if m.expanded:
+        if m.begun:
             moves.append(int(self._stack[m.top - 1]))
         return np.array(moves, np.uint16)

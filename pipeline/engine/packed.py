@@ -46,6 +46,8 @@ BOARD = record(
     ("wrap", "i8"),
     ("needed", "i8"),
     ("link", "u1", (64, 64)),
+    ("kin", "u1", 64),  # cards as sets see them
+    ("set_suits", "i8"),
     # position; `down` counts the cards of a column that still act as face down, see `settle`
     ("height", "i8", MAX_COLUMNS),
     ("down", "i8", MAX_COLUMNS),
@@ -69,8 +71,10 @@ BOARD = record(
     ("listed", "i8"),
     ("top", "i8"),
     ("positions", "i8"),
+    ("capacity", "i8"),
     ("expanded", "i8"),
     ("touched", "u8"),
+    ("begun", "?"),  # whether the initial position was looked at
 )
 
 
@@ -82,15 +86,16 @@ def _splitmix(index: int) -> int:
     return x ^ (x >> 31)
 
 
-def _constants(first: int, *shape: int) -> npt.NDArray[np.uint64]:
+def constants(first: int, *shape: int) -> npt.NDArray[np.uint64]:
+    """Return fixed random numbers."""
     count = int(np.prod(shape))
     return np.array([_splitmix(first + i) for i in range(count)], np.uint64).reshape(shape)
 
 
-CARD_KEY = _constants(1001, 64, 2)
-SALT = _constants(2001, MAX_COLUMNS + 1, 2)
-DOWN_KEY = _constants(3001, MAX_CARDS + 1, 2)
-STOCK_KEY = _constants(4001, MAX_CARDS + 1, 2)
+CARD_KEY = constants(1001, 64, 2)
+SALT = constants(2001, MAX_COLUMNS + 1, 2)
+DOWN_KEY = constants(3001, MAX_CARDS + 1, 2)
+STOCK_KEY = constants(4001, MAX_CARDS + 1, 2)
 M0, M1, M2, M3 = (u8(_splitmix(5001 + i) | 1) for i in range(4))
 S29, S32 = u8(29), u8(32)
 
@@ -399,7 +404,9 @@ def _suit_class(card: int, kind: int) -> int:
 def write_rules(m: np.record, rules: Rules) -> None:
     """Fill in the part of the board that depends on the rules only."""
     m.columns, m.deal, m.wrap, m.needed = rules.columns, rules.deal, int(rules.wrap), rules.sets_needed
+    m.set_suits = {SAME_SUIT: 4, SAME_COLOUR: 2, ANY_SUIT: 1}[rules.sets]
     for under in range(64):
+        m.kin[under] = _suit_class(under, rules.sets) << 4 | under & 15
         for over in range(64):
             low, high = over & 15, under & 15
             if high == low + 1 or (rules.wrap and (high, low) == (1, 13)):

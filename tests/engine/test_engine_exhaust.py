@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import itertools
 import os
+import pathlib
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from pipeline.engine.exhaust import LOST, WON, Exhaust
+from pipeline.engine.exhaust import FULL, LOST, PAUSED, WON, Exhaust
 from pipeline.engine.records import DEAL, Rules, Start
+
+HERE = pathlib.Path(__file__).parent
 
 BLOCKED, ALL, NON_EMPTY = 0, 1, 2
 SUIT, COLOUR, ANY = 0, 1, 2
@@ -165,3 +170,89 @@ def test_agrees_with_brute_force(part: int) -> None:
                 assert search.positions <= positions, (rules, start)
                 lost += 1
     assert min(won, lost) > 4 * deals_each
+
+
+# ---------------------------------------------------------------- how it is driven
+
+
+ONE_PACK = [suit << 4 | rank for suit in range(4) for rank in range(1, 14)]
+
+
+def layout(seed: int, sizes: tuple[int, ...], open_: bool = False) -> Start:
+    """A deal of one pack into columns; the rest is the stock."""
+    cards = ONE_PACK.copy()
+    random.Random(seed).shuffle(cards)
+    columns = []
+    for size in sizes:
+        columns.append(tuple(cards[:size]))
+        del cards[:size]
+    return Start(tuple(columns), tuple(0 if open_ else size - 1 for size in sizes), tuple(cards), 0)
+
+
+SPIDERETTE = Rules(7, BLOCKED, SUIT, SUIT, False, 4)
+TRIANGLE = (1, 2, 3, 4, 5, 6, 7)
+
+
+def test_slices_do_not_matter() -> None:
+    search = Exhaust(SPIDERETTE)
+    for seed in range(6):
+        start = layout(seed, TRIANGLE)
+        search.start(start)
+        assert (search.positions, search.advance(0)) == (1, PAUSED)
+        whole = search.advance(20_000), search.positions, search.expanded
+        assert search.positions <= 20_001
+        search.start(start)
+        verdict, step = PAUSED, 1
+        while verdict == PAUSED and search.positions < 20_001:
+            before = search.positions
+            verdict = search.advance(min(step, 20_001 - before))
+            assert search.positions <= before + step
+            step = step * 3 % 1009
+        assert (verdict, search.positions, search.expanded) == whole
+        assert search.advance(0) == verdict
+
+
+def test_same_without_the_compiler() -> None:
+    code = """
+from test_engine_exhaust import *
+search = Exhaust(SPIDERETTE)
+for seed in range(2):
+    search.start(layout(seed, TRIANGLE))
+    print(search.advance(25), search.positions, search.expanded, int(search._board.key[0]))
+"""
+    output = []
+    for disabled in ("0", "1"):
+        environment = os.environ | {"NUMBA_DISABLE_JIT": disabled, "PYTHONWARNINGS": "error::RuntimeWarning"}
+        output.append(subprocess.check_output([sys.executable, "-c", code], env=environment, cwd=HERE, text=True))
+    assert output[0] == output[1]
+    assert output[0].count("\n") == 2
+
+
+def test_a_start_that_is_won() -> None:
+    search = Exhaust(Rules(3, BLOCKED, SUIT, SUIT, False, 4))
+    assert settle(search, Start(((), (), ()), (0, 0, 0), (), 4)) == WON
+    assert len(search.line()) == 0
+
+
+def test_line_only_after_a_win() -> None:
+    search = Exhaust(Rules(3, BLOCKED, SUIT, SUIT, False, 4))
+    assert settle(search, Start(((1,), (2,), (4,)), (0, 0, 0), (), 3)) == LOST
+    with pytest.raises(ValueError, match="only after a win"):
+        search.line()
+
+
+def test_gives_up_at_its_capacity() -> None:
+    search = Exhaust(Rules(10, BLOCKED, SUIT, SUIT, False, 4))
+    search.capacity = 5_000
+    search.start(layout(3, (8, 8, 8, 7, 6, 5, 4, 3, 2, 1), open_=True))
+    assert search.advance(1_000_000) == FULL
+    assert search.positions == 5_000
+    assert search.advance(1_000_000) == FULL
+
+
+def test_relaxation_proves_a_dead_end_at_once() -> None:
+    # The last row buries all of column 1 under a King, and no other column can be emptied.
+    kings = Start(((1, 13), (2, 29), (4, 45)), (0, 0, 0), (6, 8, 10), 2)
+    search = Exhaust(Rules(3, BLOCKED, SUIT, SUIT, False, 4))
+    assert settle(search, kings) == LOST
+    assert search.positions == 1
