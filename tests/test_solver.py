@@ -1,0 +1,185 @@
+"""The solver: what it says of a board, and that it believes no win unreplayed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from pipeline import solver
+from pipeline.engine.records import Result
+from pipeline.engine.search import Search
+from pipeline.errors import LineError, SolverFault
+from pipeline.game.boards import Board
+from pipeline.game.deals import deal
+from pipeline.game.lines import shorten
+from pipeline.game.moves import DEAL, encode_line, parse_line
+from pipeline.game.rules import Position, replay, spider_score
+from pipeline.game.variants import load_variant, variant_ids
+from pipeline.solver import Outcome, Solver, engine_rules, folds, solve, warm
+
+
+@pytest.fixture(scope="module")
+def one():
+    return Solver()
+
+
+def board_of(variant="spider-1", seed=1, numbering="native"):
+    return deal(load_variant(variant), seed, numbering)
+
+
+@pytest.mark.parametrize(
+    ("variant", "seed"),
+    [("spider-1", 1), ("spider-2", 4), ("spider-easy", 1), ("spider-relaxed", 2), ("simple-simon", 1)],
+)
+def test_a_win(one, variant, seed):
+    board = board_of(variant, seed)
+    outcome = one.solve(board, 50_000)
+    assert outcome.verdict == "won"
+    assert (outcome.variant, outcome.numbering, outcome.seed) == (variant, "native", seed)
+    assert 0 < outcome.expanded < outcome.positions <= outcome.node_limit == 50_000
+    moves = parse_line(outcome.line)
+    assert replay(board, moves).won
+    assert outcome.moves == len(moves)
+    assert outcome.deals == moves.count(DEAL)
+    assert outcome.score == spider_score(len(moves), board.variant.sets_needed)
+    assert outcome.score == 500 - len(moves) + 100 * board.variant.sets_needed
+    assert len(shorten(board, outcome.line)) <= len(outcome.line)
+
+
+def test_unsettled(one):
+    outcome = one.solve(board_of("spider-4", 1), 10)
+    assert outcome == Outcome("spider-4", "native", 1, "unsettled", 10, outcome.expanded, 10)
+    assert outcome.line is outcome.moves is outcome.deals is outcome.score is None
+
+
+def test_lost(one):
+    outcome = one.solve(board_of("simple-simon", 68), 400_000)
+    assert outcome.verdict == "lost"
+    assert outcome.positions < 400_000
+    assert outcome.line is None
+
+
+def test_a_board_that_is_no_numbered_deal(one):
+    position = Position.of(board_of())
+    for move in parse_line(one.solve(board_of(), 5000).line)[:60]:
+        position.play(move)
+    outcome = one.solve(position.board(), 5000)
+    assert outcome.verdict == "won"
+    assert outcome.numbering is outcome.seed is None
+
+
+def test_won_already(one):
+    variant = load_variant("spider-1")
+    outcome = one.solve(Board(variant, None, None, ((),) * 10, (0,) * 10, (), 8), 10)
+    assert (outcome.verdict, outcome.line, outcome.moves, outcome.score) == ("won", "", 0, 1300)
+
+
+def test_solve_is_a_solver_for_one():
+    assert solve(board_of(), 5000) == Solver().solve(board_of(), 5000)
+
+
+def test_one_solver_for_all_variants(one):
+    first = {variant: one.solve(board_of(variant, 3), 500) for variant in variant_ids()}
+    assert {variant: one.solve(board_of(variant, 3), 500) for variant in reversed(variant_ids())} == first
+    assert {variant: outcome.variant for variant, outcome in first.items()} == {v: v for v in variant_ids()}
+
+
+def test_variants_of_one_name_are_told_apart_by_their_rules(one):
+    board = board_of("spider-4", 1)
+    easier = dataclasses.replace(board, variant=dataclasses.replace(board.variant, unit="any", sets="any"))
+    assert one.solve(board, 2000).verdict == "unsettled"
+    assert one.solve(easier, 100_000).verdict == "won"
+
+
+# ---------------------------------------------------------------- folding
+
+
+def test_folding():
+    assert [variant for variant in variant_ids() if folds(load_variant(variant))] == ["spider-easy"]
+    assert engine_rules(load_variant("spider-easy")) == engine_rules(load_variant("spider-1"))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_easy_is_one_suit_on_the_same_cards(one, seed):
+    easy, single = one.solve(board_of("spider-easy", seed), 20_000), one.solve(board_of("spider-1", seed), 20_000)
+    assert easy.verdict == single.verdict == "won"
+    assert replay(board_of("spider-1", seed), easy.line).won
+    assert replay(board_of("spider-easy", seed), single.line).won
+
+
+# ---------------------------------------------------------------- hints
+
+
+def test_hint_of_a_win_is_the_first_move_of_the_line(one):
+    outcome, move = one.hint(board_of(), 5000)
+    assert outcome == one.solve(board_of(), 5000)
+    assert move == parse_line(outcome.line)[0]
+
+
+@pytest.mark.parametrize("variant", ["spider-4", "grounds-for-a-divorce", "spider-relaxed", "mrs-mop"])
+def test_hint_of_an_unsettled_board_is_legal(one, variant):
+    board = board_of(variant, 6)
+    outcome, move = one.hint(board, 300)
+    assert outcome.verdict == "unsettled"
+    assert move in Position.of(board).legal_moves()
+
+
+def test_no_hint_where_there_is_no_move(one):
+    stuck = Board(load_variant("spider-4"), None, None, ((13,),) * 10, (0,) * 10, (), 0)
+    outcome, move = one.hint(stuck, 100)
+    assert outcome.verdict == "lost"
+    assert move is None
+
+
+# ---------------------------------------------------------------- faults
+
+
+def win_of(line):
+    """The engine's numbers of a line."""
+    return [0xFFFF if move == DEAL else move.source | move.target << 4 | move.cards << 8 for move in parse_line(line)]
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda moves: moves[:-1], "the line ends after"),
+        (lambda moves: moves[1:], "move "),
+        (lambda moves: [*moves, 0xFFFF], "move "),
+        (lambda moves: [0x0221, *moves], "move 1"),
+        (lambda moves: [0xFFFF] * 6 + moves, "move 6"),
+        (lambda moves: [], "the line ends after 0 moves"),
+    ],
+)
+def test_a_line_that_does_not_replay_is_a_fault_of_the_solver(one, monkeypatch, change, fault):
+    moves = change(win_of(one.solve(board_of(), 5000).line))
+    monkeypatch.setattr(Search, "solve", lambda *_: Result("won", 9, 3, np.array(moves, np.uint16)))
+    for ask in (Solver().solve, Solver().hint):
+        with pytest.raises(SolverFault, match=f"spider-1 native 1: the line found does not replay: {fault}") as caught:
+            ask(board_of(), 5000)
+        assert isinstance(caught.value.__cause__, LineError)
+        assert caught.value.exit_code == 4
+    nameless = dataclasses.replace(board_of(), numbering=None, seed=None)
+    with pytest.raises(SolverFault, match="a board of spider-1: the line"):
+        Solver().solve(nameless, 5000)
+
+
+# ---------------------------------------------------------------- compiling ahead
+
+
+def test_warm_says_so_once_for_each_width(monkeypatch):
+    compiled, told = [], []
+    monkeypatch.setattr("pipeline.engine.search.compile_for", compiled.append)
+    monkeypatch.setattr("pipeline.engine.compiler.is_compiled", lambda width: False)
+    warm(map(load_variant, variant_ids()), told.append)
+    assert compiled == [10, 16]
+    assert len(told) == 2
+    monkeypatch.setattr("pipeline.engine.compiler.is_compiled", lambda width: True)
+    warm(map(load_variant, variant_ids()), told.append)
+    assert len(told) == 2
+
+
+def test_lines_are_compact():
+    line = solver.solve(board_of(), 5000).line
+    assert encode_line(parse_line(line)) == line
