@@ -34,7 +34,7 @@ SHARED = MAX_COLUMNS  # index of the salt that all columns have once the stock i
 
 def record(*fields: tuple[object, ...]) -> np.dtype[np.void]:
     """Return an aligned record type."""
-    return np.dtype((np.record, np.dtype(list(fields), align=True)))  # type: ignore[arg-type]
+    return np.dtype((np.record, np.dtype(list(fields), align=True)))
 
 
 REMOVED = record(("column", "i8"), ("down", "i8"), ("cards", "u1", 13))

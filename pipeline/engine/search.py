@@ -13,7 +13,8 @@ from pipeline.engine.memory import MAX_RUN, make_memory, width_of
 from pipeline.engine.records import DEAL_BLOCKED, Result, Rules, Start
 from pipeline.engine.weights import WEIGHT_NAMES, Parameters, load_parameters
 
-SLICE = 1 << 17  # positions between looks at `stop`
+SLICE = 1 << 17  # positions between looks at `stop` and turns of the complete search
+SHORT_SLICE = 1 << 14  # the same for one pack
 LONGEST_LINE = 1 << 16
 LARGE_TABLE, LARGE_ARENA = 1 << 23, 1 << 21  # a memory that grew beyond is given back after the deal
 
@@ -44,7 +45,7 @@ def exhaust_share(cards: int, positions: int) -> int:
     """
     if cards > 52:
         return 0 if positions < 100_000 else positions // 50
-    return 0 if positions < 20_000 else 4 * (positions - 10_000)
+    return 0 if positions < 16_000 else 4 * (positions - 10_000)
 
 
 class Search:
@@ -126,7 +127,8 @@ class Search:
         complete: exhaust.Exhaust | None = None
         spent = 0  # positions of the complete search
         given_up = False
-        pause = SLICE
+        piece = SLICE if cards > 52 else SHORT_SLICE
+        pause = piece
         while True:
             m.limit = node_limit - spent
             status = beam.search(memory, pause)
@@ -152,7 +154,7 @@ class Search:
                 return self._result("unsettled", spent, complete, self._best_line())
             if finished:  # nothing is left for the beam but to look again with other noise
                 m.finished_modes = 0
-            pause = positions + SLICE
+            pause = positions + piece
 
     def _start_complete(self, start: Start) -> exhaust.Exhaust:
         if self._exhaust is None:
