@@ -1,7 +1,7 @@
 # The tests with the lowest versions of everything that pyproject.toml allows; Python 3.11 is the lowest of those.
 
 PYTHON ?= python3
-LOWEST := .venv-lowest
+LOWEST := build/lowest
 
 .PHONY: lowest
 lowest:
