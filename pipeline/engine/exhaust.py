@@ -16,7 +16,8 @@ import numpy.typing as npt
 from pipeline.engine.compiler import jit
 from pipeline.engine.packed import BOARD, FRAME, MAX_MOVES, list_moves, make, unmake, write_rules, write_start
 from pipeline.engine.records import Rules, Start
-from pipeline.engine.relaxation import RELAXED, hopeless, leads_on
+from pipeline.engine.relaxation import hopeless, leads_on
+from pipeline.engine.relaxed import RELAXED
 
 PAUSED, LOST, WON, FULL = 0, 1, 2, 3  # what `Exhaust.advance` returns
 _GROW = 4  # an array has to grow before the search can go on

@@ -30,280 +30,129 @@ from __future__ import annotations
 import numpy as np
 
 from pipeline.engine.compiler import jit
-from pipeline.engine.packed import (
-    LAYS,
-    MAX_CARDS,
-    MAX_COLUMNS,
-    SHARED,
-    STOCK_KEY,
-    constants,
-    finish,
-    record,
-)
+from pipeline.engine.packed import LAYS, SHARED, STOCK_KEY, constants, finish
 from pipeline.engine.records import DEAL, DEAL_NON_EMPTY
+from pipeline.engine.relaxed import (
+    CACHE,
+    LAYERS,
+    STATES,
+    come_back,
+    dealt_card,
+    last_row,
+    lay_row,
+    leave,
+    row_length,
+    set_possible,
+    set_up,
+    take_row,
+)
 
 i8, u8 = np.int64, np.uint64
 
-LAYERS = 32  # rows still to be dealt, at most
-DEPTH = MAX_CARDS + LAYERS + 8
-STATES = 1 << 13  # slots for the states of one call, more than twice `MAX_STATES`
-MAX_STATES = 3_000
-CACHE = 1 << 13
-START_KEY = constants(6001, MAX_COLUMNS, MAX_CARDS + 1)
-PENDING_KEY = constants(20001, MAX_COLUMNS)
-TAIL_KEY = constants(21001, LAYERS, 16)
-GONE_KEY = constants(22001, 4, 2)
-ROW_KEY = u8(constants(23001, 1)[0])
-
-RELAXED = record(
-    ("surplus", "i8", 16),  # [q] = n(q) - f(q - 1)
-    ("count", "i8", 16),  # n
-    ("need", "i8"),  # sum of what the surpluses lack
-    ("open", "i8"),
-    ("ready", "i8", 64),  # by kin: uncovered cards that are not bound (Kings: all uncovered)
-    ("lack", "i8", 4),  # ranks of a set that are not ready
-    ("bound_kings", "i8", 4),
-    ("start", "i8", MAX_COLUMNS),  # lowest uncovered card of those not dealt
-    ("pending", "i8", MAX_COLUMNS),  # bits: dealt cards, by row, that have not left
-    ("row", "i8"),
-    ("rows", "i8"),
-    ("tails", "i8", (LAYERS, 16)),
-    ("tail_sum", "i8", 16),
-    ("locked", "i8"),
-    ("locked_by", "i8", LAYERS),
-    ("key", "u8"),
-    ("tried", "i8", DEPTH),
-    ("column", "i8", DEPTH),
-    ("old", "i8", DEPTH),
-    ("seen", "u8", STATES),
-    ("seen_in", "i8", STATES),
-    ("search", "i8"),
-    ("cache", "u8", (CACHE, 2)),
-    ("cache_mark", "i8", CACHE),
-    ("generation", "i8"),
-    ("visits", "i8"),
-)
+MAX_STATES = 3_000  # of one call
+GONE_KEY = constants(23001, 4, 2)
 
 
 @jit
-def shift(a, q, change):
-    """Change the surplus of rank q."""
-    old = a.surplus[q]
-    a.surplus[q] = old + change
-    a.need += max(i8(0), -old - change) - max(i8(0), -old)
-
-
-@jit
-def make_ready(a, kin, change):
-    """Change how many cards of a kind are ready for a set."""
-    old = a.ready[kin]
-    a.ready[kin] = old + change
-    if old == 0:
-        a.lack[kin >> 4] -= 1
-    elif old + change == 0:
-        a.lack[kin >> 4] += 1
-
-
-@jit
-def set_bound(m, a, card, change):
-    """Note an uncovered card as bound (1) or free again (-1)."""
-    kin = i8(m.kin[card])
-    if kin & 15 == 13:
-        a.bound_kings[kin >> 4] += change
-    else:
-        make_ready(a, kin, -change)
-    shift(a, (card & 15) + 1, change)
-
-
-@jit
-def set_free(m, a, card, change):
-    """Uncover a free card (1) or cover it again (-1)."""
-    make_ready(a, i8(m.kin[card]), change)
-    a.count[card & 15] += change
-    shift(a, card & 15, change)
-    shift(a, (card & 15) + 1, -change)
-
-
-@jit
-def shortage(a, without_set, free_king):
-    """Left side of (*) at best; `without_set`: for the cards that are not in a complete set."""
-    need = a.need
-    if without_set:
-        if a.surplus[1] <= 0:
-            need += 1
-        if free_king and a.surplus[14] < 0:
-            need -= 1
-    if a.locked > 0:
-        cover = i8(0)
-        for q in range(1, 14):
-            cover += min(a.tail_sum[q], max(i8(0), a.surplus[q] - (1 if without_set and q == 1 else 0)))
-        need += max(i8(0), a.locked - cover)
-    return need
-
-
-@jit
-def set_possible(m, a):
-    """Whether a set may be complete here."""
-    for suit in range(m.set_suits):
-        if a.lack[suit] == 0:
-            if a.bound_kings[suit] > 0:
-                if shortage(a, True, False) <= a.open:
-                    return True
-            elif shortage(a, True, True) <= a.open - 1:
-                return True
-    return False
-
-
-@jit
-def move_start(m, a, column, end, change):
-    """Uncover (1) the cards of a column from below `end` down to a bound one, or cover them again (-1)."""
-    i = end - 1
-    while True:
-        card = i8(m.cards[column, i])
-        set_free(m, a, card, change)
-        if i == 0:
-            a.open += change
-            break
-        if (m.link[m.cards[column, i - 1], card] & LAYS) == 0:
-            set_bound(m, a, card, change)
-            break
-        i -= 1
-    new = i if change > 0 else end
-    a.key += START_KEY[column, new] - START_KEY[column, a.start[column]]
-    a.start[column] = new
-
-
-@jit
-def dealt_card(m, column, row):
-    """Return the card that a coming row brings to a column."""
-    return i8(m.stock[m.dealt + row * m.columns + column])
-
-
-@jit
-def last_row(pending):
-    """Return the last row in a bit set."""
-    row = 0
-    while pending >> (row + 1):
-        row += 1
-    return row
-
-
-@jit
-def set_locked(m, a, column, row, change):
-    """Let a dealt card lock its column (1), or become free (-1)."""
-    set_bound(m, a, dealt_card(m, column, row), change)
-    bit = 1 << row
-    a.pending[column] += bit * change
-    a.key += PENDING_KEY[column] * (u8(bit) if change > 0 else u8(0) - u8(bit))
-    a.locked += change
-    before = a.locked_by[row]
-    a.locked_by[row] = before + change
-    if before == 0 or before + change == 0:
-        for q in range(1, 14):
-            a.tail_sum[q] += change * a.tails[row, q]
-            a.key += TAIL_KEY[row, q] * (u8(a.tails[row, q]) if change > 0 else u8(0) - u8(a.tails[row, q]))
-
-
-@jit
-def leave(m, a, column):
-    """Let the bound card on top of a column leave if it can; returns whether."""
-    if a.pending[column] != 0:
-        row = last_row(a.pending[column])
-        set_locked(m, a, column, row, -1)
-        if shortage(a, False, False) <= a.open:
-            return True
-        set_locked(m, a, column, row, 1)
-        return False
-    start = a.start[column]
-    if start == 0:
-        return False
-    card = i8(m.cards[column, start])
-    set_bound(m, a, card, -1)
-    if shortage(a, False, False) <= a.open:
-        move_start(m, a, column, start, 1)
-        return True
-    set_bound(m, a, card, 1)
-    return False
-
-
-@jit
-def come_back(m, a, column, old):
-    """Undo `leave`; `old` is the start of the column before, or ~row of a dealt card."""
-    if old < 0:
-        set_locked(m, a, column, ~old, 1)
-    else:
-        move_start(m, a, column, old, -1)
-        set_bound(m, a, i8(m.cards[column, old]), 1)
-
-
-@jit
-def row_length(m, row):
-    """Return how many cards a coming row has."""
-    return min(m.columns, m.stock_size - m.dealt - row * m.columns)
-
-
-@jit
-def lay_row(m, a):
-    """Deal the next row."""
-    row = a.row
+def find_carriers(m, a):
+    """Note the ranks of which a card is, or will come with a row, that may carry another: no burden and no lock."""
+    cover = i8(0)
     for q in range(1, 14):
-        a.tails[row, q] = max(i8(0), min(a.count[q], a.surplus[q] + a.open))
-    for column in range(row_length(m, row)):
-        set_free(m, a, dealt_card(m, column, row), 1)
-        set_locked(m, a, column, row, 1)
-    a.row += 1
-    a.key += ROW_KEY
+        cover += min(a.tail_sum[q], max(i8(0), a.surplus[q]))
+    for q in range(1, 14):
+        others = cover - min(a.tail_sum[q], max(i8(0), a.surplus[q]))
+        a.carrier[q] = a.surplus[q] > max(i8(0), a.locked - others)
+    a.carrier[14] = False
+    for row in range(a.row, a.rows):
+        for column in range(row_length(m, row)):
+            a.carrier[dealt_card(m, column, row) & 15] = True
 
 
 @jit
-def take_row(m, a):
-    """Undo `lay_row`."""
-    a.row -= 1
-    a.key -= ROW_KEY
-    for column in range(row_length(m, a.row)):
-        set_locked(m, a, column, a.row, -1)
-        set_free(m, a, dealt_card(m, column, a.row), -1)
+def set_reachable(m, a):
+    """Whether a set is possible if every card may leave, again and again, once any card could ever carry it.
+
+    This gives each card that carried one back its place, so it errs on the player's side even more than the search, but
+    it is quick, and what cannot happen here cannot happen after any of the search's moves. An open column carries
+    anything: then nothing is claimed.
+    """
+    if a.open > 0:
+        return True
+    find_carriers(m, a)
+    for kin in range(64):
+        a.gets_ready[kin] = a.ready[kin] > 0
+    for column in range(m.columns):
+        a.low[column] = a.start[column]
+        a.waiting[column] = a.pending[column]
+        a.coming[column] = 0
+        for row in range(a.row, a.rows):
+            if column < row_length(m, row):
+                a.coming[column] |= 1 << row
+                kin = i8(m.kin[dealt_card(m, column, row)])
+                if kin & 15 == 13:
+                    a.gets_ready[kin] = True
+    changed = True
+    while changed:
+        changed = False
+        for column in range(m.columns):
+            for row in range(a.row, a.rows):
+                if a.coming[column] >> row & 1 == 1:
+                    card = dealt_card(m, column, row)
+                    if a.carrier[(card & 15) + 1]:
+                        a.coming[column] -= 1 << row
+                        a.gets_ready[m.kin[card]] = True
+            while a.waiting[column] != 0:
+                row = last_row(a.waiting[column])
+                card = dealt_card(m, column, row)
+                above = (card & 15) + 1
+                if not (a.carrier[above] or (above < 14 and a.tails[row, above] > 0)):
+                    break
+                a.waiting[column] -= 1 << row
+                a.gets_ready[m.kin[card]] = True
+                for q in range(1, 14):
+                    if a.tails[row, q] > 0:
+                        a.carrier[q] = True
+                changed = True
+            while a.waiting[column] == 0:
+                i = a.low[column]
+                card = i8(m.cards[column, i])
+                if not a.carrier[(card & 15) + 1]:
+                    break
+                a.gets_ready[m.kin[card]] = True
+                a.carrier[m.cards[column, i - 1] & 15] = True
+                changed = True
+                while True:
+                    i -= 1
+                    card = i8(m.cards[column, i])
+                    if i == 0:
+                        return True
+                    if (m.link[m.cards[column, i - 1], card] & LAYS) == 0:
+                        break
+                    a.gets_ready[m.kin[card]] = True
+                if card & 15 == 13:
+                    a.gets_ready[m.kin[card]] = True
+                a.low[column] = i
+    for suit in range(m.set_suits):
+        count = 0
+        for rank in range(1, 14):
+            count += 1 if a.gets_ready[suit << 4 | rank] else 0
+        if count == 13:
+            return True
+    return False
 
 
 @jit
 def is_new(a):
     """Note the state; returns whether it was not seen in this search."""
-    slot = a.key & u8(STATES - 1)
+    slot = a.key[0] & u8(STATES - 1)
     while a.seen_in[slot] == a.search:
-        if a.seen[slot] == a.key:
+        if a.seen[slot, 0] == a.key[0] and a.seen[slot, 1] == a.key[1]:
             return False
         slot = (slot + u8(1)) & u8(STATES - 1)
     a.seen_in[slot] = a.search
-    a.seen[slot] = a.key
+    a.seen[slot, 0] = a.key[0]
+    a.seen[slot, 1] = a.key[1]
     return True
-
-
-@jit
-def set_up(m, a):
-    """Relax the position on the board."""
-    for q in range(16):
-        a.surplus[q] = 0
-        a.count[q] = 0
-        a.tail_sum[q] = 0
-        a.pending[q] = 0
-    for kin in range(64):
-        a.ready[kin] = 0
-    for suit in range(4):
-        a.lack[suit] = 13
-        a.bound_kings[suit] = 0
-    for row in range(a.rows):
-        a.locked_by[row] = 0
-    a.need = 0
-    a.open = 0
-    a.row = 0
-    a.locked = 0
-    a.key = u8(0)
-    for column in range(m.columns):
-        a.start[column] = 0
-        if m.height[column] > 0:
-            move_start(m, a, column, m.height[column], 1)
-        else:
-            a.open += 1
 
 
 @jit
@@ -312,6 +161,8 @@ def no_set_possible(m, a, cap):
     set_up(m, a)
     if set_possible(m, a):
         return False
+    if not set_reachable(m, a):
+        return True
     a.search += 1
     is_new(a)
     states = 1
@@ -342,14 +193,14 @@ def no_set_possible(m, a, cap):
                 continue
         a.column[depth] = column
         depth += 1
-        a.tried[depth] = 0
+        a.tried[depth] = m.columns + 1
         if is_new(a):
             states += 1
             if states > cap or set_possible(m, a):
                 a.visits += states
                 return False
-        else:
-            a.tried[depth] = m.columns + 1
+            if set_reachable(m, a):
+                a.tried[depth] = 0
 
 
 @jit
