@@ -47,7 +47,7 @@ ZERO_I, ONE_I = i8(0), i8(1)  # as variables: a literal would be another type, c
 PAUSED, WON, LIMIT, PASS_OVER, FINISHED, STUCK = 0, 1, 2, 3, 4, 5
 GO_ON = -1
 DEAL_I = i8(DEAL)
-COMPLETE_MODE = 4  # every legal move; after the listed modes have nothing more to find
+COMPLETE_MODE = 16  # every legal move; after the listed modes have nothing more to find
 
 
 @jit
@@ -113,7 +113,7 @@ def begin_pass(m):
     if m.finished_modes >> m.mode & 1:
         return FINISHED
     m.split = SPLIT_ANYWHERE if m.mode == COMPLETE_MODE else m.mode & 1
-    m.force = m.mode >> 1 & 1
+    m.force, m.considerate, m.turns = m.mode >> 1 & 1, m.mode >> 2 & 1, m.mode >> 3 & 1
     m.passes += 1
     m.seed = u8(m.passes)
     m.cut = m.births = m.stage = m.layer = m.current = m.n_nodes = 0

@@ -16,7 +16,7 @@ from pipeline.engine.weights import WEIGHT_NAMES
 
 WIDTHS = (10, 16)  # numbers of columns that searches are compiled for
 MAX_WIDTH = 16_384  # states a layer
-LAND_FACTOR = 3  # a stage's pool is landed on so many times the width
+LAND_FACTOR = 2  # a stage's pool is landed on so many times the width
 POOL_FACTOR = 8  # a pool is cut when it holds so many times the width
 MIN_POOL = 256
 MAX_MOVES = 512  # of one position: 16 columns x (15 targets + 13 tails for empty columns) = 448
@@ -102,6 +102,7 @@ def search_record(columns: int) -> np.dtype[np.record]:
         *counters,
         ("mask", "u8"),  # of the table
         ("tops", "u8"),  # bit set of the top cards of the state being expanded
+        ("wants", "u8"),  # bit set of the cards that continue its top runs in suit
         ("touched", "u8"),  # keeps the early table reads alive
         ("seed", "u8"),  # of the pass's noise
         ("spare", state),
@@ -170,7 +171,9 @@ COUNTERS = (
     "n_modes",
     "brood",  # most children of a state that are kept
     "split",
-    "force",
+    "force",  # whether only joins are played where there are any
+    "considerate",  # unless that would take a place another run needs
+    "turns",  # and moves that turn a card up or empty a column as well
     "cut",  # whether anything was cut in this pass
     "mode",
     "finished_modes",  # bits of the modes of which a pass ended without a cut: they can find nothing more

@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.engine.columns import hash_after_put, hash_after_take, head_of, lay, put, rest_of, settle, take
 from pipeline.engine.compiler import jit
-from pipeline.engine.evaluation import low_bit, note_top
+from pipeline.engine.evaluation import bit_count, low_bit, note_top
 from pipeline.engine.table import COLUMN_KEY, DEALT_KEY, MIX_1, ONE, RUN_KEY, S31, ZERO, mix
 
 u2, u8, i8 = np.uint16, np.uint64, np.int64
@@ -98,11 +98,12 @@ def note_columns(m, s):
     stock_left = i8(s.dealt) < m.stock_size
     m.by_rank[:] = ZERO
     empty, empties = NONE, ZERO_I
-    tops = ZERO
+    tops, wants = ZERO, ZERO
     for i in range(len(s.cols)):
         run = i8(s.cols[u8(i)])
         r = m.runs[u8(run)]
         note_top(m, i, run)
+        wants |= m.want_bit[u8(i)]
         m.col_key[u8(i)] = column_key(i, r.hash, stock_left)
         tops |= m.top_bit[u8(i)]
         if r.len:
@@ -111,7 +112,7 @@ def note_columns(m, s):
             empties += 1
             if empty < 0:
                 empty = i
-    m.tops = tops
+    m.tops, m.wants = tops, wants
     m.empty_columns = empties
     return empty
 
@@ -127,15 +128,43 @@ def parents(m, card):
 
 @jit
 def list_joins(m, s):
-    """List the moves of whole runs onto their same-suit parents; returns whether there are any."""
+    """List the moves of whole runs onto their same-suit parents that are forced; returns whether there are any."""
+    if m.wants & m.tops == ZERO:
+        return False
     for a in range(len(s.cols)):
         want = m.want_bit[u8(a)]
-        if want & m.tops != ZERO:
+        if want & m.tops != ZERO and not (m.considerate and contended(m, s, a)):
             n = i8(m.runs[s.cols[u8(a)]].len)
             for b in range(len(s.cols)):
                 if m.top_bit[u8(b)] == want and b != a:
                     add_move(m, a, b, n)
     return m.n_moves > 0
+
+
+@jit
+def contended(m, s, a):
+    """Whether more top runs fit where column a's does, by rank, than there are places."""
+    card = m.runs[s.cols[u8(a)]].card
+    rivals = ZERO_I
+    for i in range(len(s.cols)):
+        r = m.runs[s.cols[u8(i)]]
+        rivals += r.len and (r.card & 15) == (card & 15)
+    return rivals > bit_count(parents(m, i8(card)))
+
+
+@jit
+def list_turns(m, s, empty):
+    """List the moves of whole runs, but joins, that turn up a card or empty a column."""
+    for a in range(len(s.cols)):
+        ra = m.runs[s.cols[u8(a)]]
+        if ra.len and m.runs[ra.below].len == 0 and m.want_bit[u8(a)] & m.tops == ZERO:
+            n = i8(ra.len)
+            targets = parents(m, i8(ra.card)) & ~(ONE << u8(a))
+            while targets != ZERO:
+                add_move(m, a, low_bit(targets), n)
+                targets &= targets - ONE
+            if empty >= 0 and m.runs[ra.below].down:
+                add_move(m, a, empty, n)
 
 
 @jit
@@ -183,6 +212,8 @@ def list_moves(m, s):
     if m.split == SPLIT_ANYWHERE:
         list_all(m, s)
     elif m.force and list_joins(m, s):
+        if m.turns:
+            list_turns(m, s, empty)
         empty = ONLY_JOINS
     else:
         list_runs(m, s, empty)

@@ -44,7 +44,7 @@ def exhaust_share(cards: int, positions: int) -> int:
     immobile, so the share stays tiny; of one pack the deals that the beam has not won early are mostly lost.
     """
     if cards > 52:
-        return 0 if positions < 100_000 else positions // 50
+        return 0 if positions < 100_000 else positions // 200
     return 0 if positions < 16_000 else 4 * (positions - 10_000)
 
 

@@ -27,10 +27,11 @@ i8 = np.int64
 
 
 @jit
-def unfold(memory, split, force, states, keys):
+def unfold(memory, split, filters, states, keys):
     """Play every listed move, then the deal if it is allowed, from the root; returns how many and whether dealt."""
     m = memory[0]
-    m.split, m.force = split, force
+    m.split = split
+    m.force, m.considerate, m.turns = filters & 1, filters >> 1 & 1, filters >> 2 & 1
     empty = list_moves(m, m.root)
     for j in range(m.n_moves):
         m.spare = m.root
@@ -110,9 +111,9 @@ class Table:
         self.columns = [()]  # cards of the column up to each run
         self.downs = [0]
 
-    def children(self, split: int = SPLIT_ANYWHERE, force: int = 0) -> list[Child]:
+    def children(self, split: int = SPLIT_ANYWHERE, filters: int = 0) -> list[Child]:
         with np.errstate(over="ignore"):
-            n, dealt = unfold(self.memory, split, force, self.states, self.keys)
+            n, dealt = unfold(self.memory, split, filters, self.states, self.keys)
         self._read_runs()
         listed = self.m.move[: n - dealt].tolist() + [DEAL] * dealt
         listed_keys = self.m.move_key[: n - dealt].tolist() + [None] * dealt

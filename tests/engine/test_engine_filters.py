@@ -17,6 +17,8 @@ from pipeline.game.deals import deal
 from pipeline.game.variants import load_variant, variant_ids
 from pipeline.solver import engine_rules
 
+FORCE, CONSIDERATE, TURNS = 1, 2, 4
+
 
 class Filter:
     """The documented meaning of the filters, from the cards of a position."""
@@ -47,6 +49,28 @@ class Filter:
         source, target, count = move & 15, move >> 4 & 15, move >> 8
         return count == len(self.runs[source][-1]) and self.onto_suit(source, target, count)
 
+    def contended(self, move: int) -> bool:
+        """Whether more top runs fit where the moved one does, by rank, than there are such places."""
+        source, target = move & 15, move >> 4 & 15
+        heads = [runs[-1][0] & 15 for runs in self.runs if runs]
+        tops = [cards[-1] & 15 for cards in self.start.columns if cards]
+        return heads.count(self.runs[source][-1][0] & 15) > tops.count(self.start.columns[target][-1] & 15)
+
+    def turns(self, move: int) -> bool:
+        """Whether all that is face up of a column goes elsewhere, and is no join."""
+        source, target, count = move & 15, move >> 4 & 15, move >> 8
+        if len(self.runs[source]) != 1 or count != len(self.runs[source][-1]) or self.can_join(source):
+            return False
+        if self.start.columns[target]:
+            return True
+        return target == self.empty and self.start.face_down[source] > 0
+
+    def can_join(self, source: int) -> bool:
+        """Whether a column's top run has a place on its own suit."""
+        head = self.runs[source][-1][0]
+        above = head - 12 if self.rules.wrap and head & 15 == 13 else head + 1
+        return any(cards and cards[-1] == above for cards in self.start.columns)
+
 
 def check(table: Table) -> None:
     """Compare all filters at the root with the complete list."""
@@ -60,7 +84,15 @@ def check(table: Table) -> None:
         kept = [move for move in moves if left.keeps(move, split)]
         joins = [move for move in moves if left.joins(move)]
         assert sorted(child.move for child in table.children(split, 0)) == sorted(kept + deals)
-        assert sorted(child.move for child in table.children(split, 1)) == sorted(joins or kept + deals)
+        assert sorted(child.move for child in table.children(split, FORCE)) == sorted(joins or kept + deals)
+        turns = [move for move in moves if left.turns(move)] if joins else []
+        assert sorted(child.move for child in table.children(split, FORCE | TURNS)) == sorted(
+            joins + turns or kept + deals
+        )
+        free = [move for move in joins if not left.contended(move)]
+        assert sorted(child.move for child in table.children(split, FORCE | CONSIDERATE)) == sorted(
+            free or kept + deals
+        )
 
 
 def walk(table: Table, steps: int, rng: random.Random) -> None:

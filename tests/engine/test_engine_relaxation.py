@@ -77,3 +77,16 @@ def test_two_deals_of_four_suits_are_lost(seed: int, positions: int) -> None:
     search = Exhaust(rules_of(board))
     search.start(start_of(board))
     assert search.advance(positions - 1) == LOST
+
+
+def test_why_1748_is_lost() -> None:
+    # The argument in plain words, on the cards alone. All Sixes are in the columns, none in the stock. While no Six is
+    # uncovered no Five can be laid anywhere but in an empty column, nor can a King ever. Every column holds a Five or a
+    # King, above all of its Sixes: so no column can become empty and no Six be uncovered first, and without a Six there
+    # is no set.
+    board = deal(load_variant("spider-4"), 1748, "pysol")
+    ranks = [[card & 15 for card in column] for column in board.columns]
+    assert 6 not in [card & 15 for card in board.stock]
+    for column in ranks:
+        last_six = max((i for i, rank in enumerate(column) if rank == 6), default=-1)
+        assert {5, 13} & set(column[last_six + 1 :])

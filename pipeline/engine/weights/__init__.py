@@ -44,7 +44,9 @@ class Parameters(NamedTuple):
     brood: int  # most children of a state that are kept
     layers: int
     last_layers: int
-    modes: tuple[int, ...]  # of the passes in turn: 1 splits runs onto same-suit parents, 2 forces joins
+    modes: tuple[int, ...]  # of the passes in turn, each a sum of:
+    # 1 parts of runs go onto same-suit parents, 2 joins are forced: where there are any, nothing else is played,
+    # 4 unless more runs would go there than there are places, 8 but moves that turn up a card are played too
 
 
 @functools.cache
