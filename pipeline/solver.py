@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.errors import LineError, SolverFault
-from pipeline.game.boards import Board
+from pipeline.game.boards import Board, refuse_sets
 from pipeline.game.moves import Move, encode_line, engine_move
 from pipeline.game.rules import spider_score, verify_line
 from pipeline.game.variants import Variant
@@ -94,6 +94,8 @@ class Solver:
 
         Raises
         ------
+        BoardError
+            It is no numbered deal, and a set lies on it that would have left; names the column.
         SolverFault
             The engine's win does not replay; names the board.
         """
@@ -109,6 +111,8 @@ class Solver:
         from pipeline.engine.records import Start
         from pipeline.engine.search import Search
 
+        if board.seed is None:
+            refuse_sets(board)
         variant = board.variant
         search = self._searches.get(variant.rules_hash)
         if search is None:

@@ -10,7 +10,7 @@ import pytest
 from pipeline import solver
 from pipeline.engine.records import Result
 from pipeline.engine.search import Search
-from pipeline.errors import LineError, SolverFault
+from pipeline.errors import BoardError, LineError, SolverFault
 from pipeline.game.boards import Board
 from pipeline.game.deals import deal
 from pipeline.game.lines import shorten
@@ -91,6 +91,50 @@ def test_variants_of_one_name_are_told_apart_by_their_rules(one):
     easier = dataclasses.replace(board, variant=dataclasses.replace(board.variant, unit="any", sets="any"))
     assert one.solve(board, 2000).verdict == "unsettled"
     assert one.solve(easier, 100_000).verdict == "won"
+
+
+# ---------------------------------------------------------------- sets on the table
+
+SPADES, HEARTS = (tuple(suit << 4 | rank for rank in range(13, 0, -1)) for suit in (3, 2))
+
+
+def hand_made(variant, columns, face_down=(), sets_done=0):
+    rules = load_variant(variant)
+    spare = len(rules.columns)
+    columns = (*columns, *((),) * (spare - len(columns)))
+    return Board(rules, None, None, columns, (*face_down, *(0,) * (spare - len(face_down))), (), sets_done)
+
+
+@pytest.mark.parametrize(
+    ("columns", "face_down", "number"),
+    [
+        ([HEARTS[:12], HEARTS[12:], SPADES], (), 3),
+        ([HEARTS[:12] + SPADES, HEARTS[12:]], (), 1),
+        ([(), SPADES + HEARTS[11:], HEARTS[:11]], (), 2),
+        ([HEARTS[11:], HEARTS[:10] + SPADES, HEARTS[10:11]], (0, 9), 2),
+    ],
+    ids=["alone", "on top", "under other cards", "on cards face down"],
+)
+@pytest.mark.parametrize("variant", ["spider-4", "spider-relaxed", "black-widow", "grounds-for-a-divorce-pysol"])
+def test_a_set_that_would_have_left_is_refused(one, variant, columns, face_down, number):
+    """The engine would take it away at another time than the referee does: a fault, or a wrong verdict."""
+    board = hand_made(variant, columns, face_down, 6)
+    for ask in (one.solve, one.hint):
+        with pytest.raises(BoardError, match=f"^column {number}: K.* A[HS] is a set; it would have left$"):
+            ask(board, 1000)
+
+
+@pytest.mark.parametrize("variant", ["spider-4", "spider-relaxed", "black-widow", "grounds-for-a-divorce-pysol"])
+@pytest.mark.parametrize("down", [1, 5, 12])
+@pytest.mark.parametrize("above", [(), HEARTS[10:]])
+def test_cards_face_down_make_no_set(one, variant, down, above):
+    """It leaves when they are turned up and it lies together again, not before."""
+    board = hand_made(variant, [SPADES + above, HEARTS[: 13 - len(above)]], (down,), 6)
+    if not above:  # Hearts are whole then, too: leave their King down
+        board = dataclasses.replace(board, face_down=(down, 1, *board.face_down[2:]))
+    outcome = one.solve(board, 20_000)
+    assert outcome.verdict == "won"
+    assert replay(board, outcome.line).won
 
 
 # ---------------------------------------------------------------- folding

@@ -305,19 +305,34 @@ def _whole(where: str, value: object) -> int:
 
 def _check(board: Board) -> None:
     """Raise a BoardError unless the board can come about in a game."""
-    whole = sequences(board.variant.sets, board.variant.wrap)
     for number, (cards, down) in enumerate(zip(board.columns, board.face_down, strict=True), 1):
         if down > len(cards) or (cards and down == len(cards)):
             most = max(len(cards) - 1, 0)
             raise BoardError(
                 f"column {number}: {down} of its {len(cards)} cards face down; {most} at most, the last is up"
             )
+    refuse_sets(board)
+    _check_cards(board)
+
+
+def refuse_sets(board: Board) -> None:
+    """Refuse a board with a complete set face up in a column, on top of it or under other cards.
+
+    No game comes to that: a set leaves when its last card comes to lie on it, before anything is laid on that. With
+    some of its cards face down it is no set yet. (A numbered deal may show one, if its columns are that long.)
+
+    Raises
+    ------
+    BoardError
+        There is one; names its column and its cards.
+    """
+    whole = sequences(board.variant.sets, board.variant.wrap)
+    for number, (cards, down) in enumerate(zip(board.columns, board.face_down, strict=True), 1):
         for end in range(down + SET_SIZE, len(cards) + 1):
             if bytes(cards[end - SET_SIZE : end]).translate(whole.fold) in whole.whole:
                 raise BoardError(
                     f"column {number}: {cards_text(cards[end - SET_SIZE : end])} is a set; it would have left"
                 )
-    _check_cards(board)
 
 
 def _check_cards(board: Board) -> None:

@@ -22,6 +22,9 @@ SOLVE_KEYS = [
     *("line", "steps", "moves", "score"),
 ]
 LOST_SIMPLE_SIMON = 68
+SET_ON_TOP = "variant: spider-1\n1:\n2: [4S] KS QS JS 10S 9S 8S 7S 6S 5S 4S 3S 2S AS\n" + "".join(
+    f"{number}:\n" for number in range(3, 11)
+)
 
 
 @pytest.fixture
@@ -173,6 +176,7 @@ def test_wrong_words_are_told_in_one_line(winnable, words, code, expected):
         (b'{"columns": ' + b"[" * 100_000, "nested too deeply"),
         (b'{"variant": "spider-1", "columns": [], "face_down": [], "stock": ""}', "spider-1 has 10"),
         (board_text(deal(SPIDER_1, 5)).replace("AS", "KS", 1).encode(), "KS is there 9 times"),
+        (SET_ON_TOP.encode(), "column 2: KS QS JS 10S 9S 8S 7S 6S 5S 4S 3S 2S AS is a set; it would have left"),
     ],
 )
 @pytest.mark.parametrize("command", [("solve", "--board"), ("hint",), ("replay",), ("deal", "--board")])
