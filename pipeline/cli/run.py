@@ -82,8 +82,8 @@ def run(config: Path | None, dry_run: bool, output_format: str, verbosity: int, 
     twice; a larger --nodes settles again only what was left unsettled at a smaller one. Ctrl-C finishes the deals at
     hand and keeps them.
 
-    Memory grows slowly with the limit: a worker takes about 200 MB at a million positions, 300 MB at ten million and
-    450 MB at sixty.
+    Memory grows slowly with the limit: a worker takes about 240 MB at a million positions, 450 MB at ten million, 1 GB
+    at twenty-five, and at no limit more than 1.5 GiB.
 
     \b
     Examples:
