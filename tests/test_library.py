@@ -67,3 +67,13 @@ def test_settle_says_what_is_wrong(words, expected):
         pipeline.settle(*words)
     with pytest.raises(UsageError, match="no numbering 'kpat'"):
         pipeline.settle("mrs-mop", [1], numbering="kpat")
+
+
+def test_ids_and_dates_may_be_text():
+    import datetime
+
+    from pipeline import daily, deal, load_variant
+
+    variant = load_variant("spider-1")
+    assert deal("spider-1", 5) == deal(variant, 5)
+    assert daily("spider-1", "2026-11-30") == daily(variant, datetime.date(2026, 11, 30))

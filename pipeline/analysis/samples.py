@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition, Store
 from pipeline.errors import StoreError
 from pipeline.game.variants import Variant, load_variant, variant_ids
+
+log = logging.getLogger(__name__)
 
 COLUMNS = ("seed", "verdict", "positions", "node_limit", "moves", "score", "seconds", "solver", "run_id")
 
@@ -128,7 +131,7 @@ def read_samples(
     runs
         The runs of the dataset, for what they planned.
     variants, numbering
-        What to read; everything if not given. Variants that did not come with the package must be given.
+        What to read; by default everything but variants that did not come with the package, which a warning names.
     seeds
         The deals to count, each missing if it has no outcome; by default those that runs planned or settled.
 
@@ -139,14 +142,23 @@ def read_samples(
     """
     plans = planned(runs)
     asked = {variant.id: variant for variant in variants}
-    found = []
+    found, left_out = [], []
     for partition in _in_order({*store.partitions(), *plans}):
         if (not asked or partition.variant in asked) and numbering in (None, partition.numbering):
-            variant = asked.get(partition.variant) or _variant_of(partition, store)
+            variant = asked.get(partition.variant) or _packaged(partition.variant)
+            if variant is None:
+                left_out.append(partition.variant)
+                continue
             plan = plans.get(partition, Plan(Seeds(()), 0))
             sample = _read_sample(store, partition, variant, plan, seeds)
             if sample.seeds.size or (sample.missing and seeds is None):
                 found.append(sample)
+    if left_out:
+        names = ", ".join(dict.fromkeys(left_out))
+        text = f"{store.data}: {names} did not come with winnable; give its file with --variant"
+        if not found:
+            raise StoreError(text)
+        log.warning("%s; left out", text)
     absent = [name for name in asked if name not in {sample.variant.id for sample in found}]
     if absent or not found:
         what = ", ".join(absent) or "any variant"
@@ -159,11 +171,8 @@ def _in_order(partitions: Iterable[Partition]) -> list[Partition]:
     return sorted(partitions, key=lambda p: (known.get(p.variant, len(known)), p))
 
 
-def _variant_of(partition: Partition, store: Store) -> Variant:
-    if partition.variant not in variant_ids():
-        folder = store.folder(partition)
-        raise StoreError(f"{folder}: {partition.variant} did not come with winnable; give its file with --variant")
-    return load_variant(partition.variant)
+def _packaged(name: str) -> Variant | None:
+    return load_variant(name) if name in variant_ids() else None
 
 
 def _read_sample(store: Store, partition: Partition, variant: Variant, plan: Plan, only: Seeds | None) -> Sample:

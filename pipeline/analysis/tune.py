@@ -254,7 +254,7 @@ def require_cmaes() -> None:
     try:
         import cmaes  # noqa: F401
     except ImportError:
-        raise UsageError("tune needs the package cmaes: pip install 'winnable[tune]'") from None
+        raise UsageError("tune needs the package cmaes; in a checkout: pip install '.[tune]'") from None
 
 
 def default_start(variant: Variant) -> str:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from pipeline.batch import workers
 from pipeline.batch.executors import Executor
-from pipeline.batch.schema import VERSION, Footer, read_footer, read_rows
+from pipeline.batch.schema import MOVE_OR_REPAIR, REPAIR, VERSION, Footer, read_footer, read_rows
 from pipeline.batch.store import Partition, Store, check_file, check_folder, entries
 from pipeline.batch.workers import StoredLine
 from pipeline.errors import SolverFault, StoreError, WinnableError
@@ -279,6 +279,8 @@ class Audit:
                 self.result.findings.append(Finding(LINE, path, where[seed], seed, text))
 
     def _find(self, kind: str, path: Path, text: str) -> None:
+        for advice in (MOVE_OR_REPAIR, REPAIR):  # `verify` says it once, at the end
+            text = text.removesuffix(advice)
         self.result.findings.append(Finding(kind, path, None, None, text.removeprefix(f"{path}: ")))
 
 

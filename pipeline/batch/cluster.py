@@ -47,7 +47,7 @@ class DaskExecutor:
         try:
             distributed: Any = import_module("distributed")
         except ImportError as error:
-            raise UsageError("the dask executor needs Dask: pip install 'winnable[dask]'") from error
+            raise UsageError("the dask executor needs Dask; in a checkout: pip install '.[dask]'") from error
         self.lost: tuple[type[BaseException], ...] = (distributed.KilledWorker,)
         self._cluster = None
         security = _security(tls)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import tomllib
@@ -292,6 +293,8 @@ class ConfigFile:
             keys = [setting for setting in SETTINGS if setting.key in VARIANT_KEYS]
             new = NIGHTLY[0]._replace(key="nightly_seeds")
             self.variant_tables[word] = self._table(table, (*keys, new), f"variant.{word}.")
+            if word not in self.values.get("variants", (word,)):
+                self.fail(f"[variant.{word}] would do nothing: variants does not name it")
         self.nightly: dict[str, Any] | None = None
         if nightly is not None:
             self._check_kind(nightly, "nightly")
@@ -337,6 +340,8 @@ class ConfigFile:
                 hint = closest(key, [*known, *also]) or f"; known: {', '.join([*known, *also])}"
                 self.fail(f"unknown key {prefix + key!r}{hint}")
             try:
+                if known[key].read is read_switch and isinstance(value, str):  # a text is for variables only
+                    raise ValueError("true or false, without quotes")
                 read[key] = known[key].read(value)
             except (ValueError, UsageError) as error:
                 self.fail(_wrong(prefix + key, value, error))
@@ -393,7 +398,10 @@ class Layers:
             raise self.error("numbering", f"{variant.id} has no numbering {numbering!r}; it has: {has}")
         seeds = self._seeds(word)
         if not seeds and need_seeds:
-            raise UsageError(f"no seeds for {variant.id}: give --seeds A:B, --seeds-from FILE, or a configuration")
+            flags = "--seeds A:B, --seeds-from FILE"
+            if self.file.name:
+                raise UsageError(f"{self.file.name}: no seeds for {variant.id}: give it the key seeds, or give {flags}")
+            raise UsageError(f"no seeds for {variant.id}: give {flags}, or a configuration")
         allowed = NUMBERING_SEEDS[numbering]
         if seeds and (seeds.first < allowed.start or seeds.last >= allowed.stop):
             span = f"{allowed.start} to {allowed.stop - 1}"
@@ -447,6 +455,18 @@ class Layers:
                     ranges += read_seeds(path if str(path) == "-" else base / path).ranges
                 return Seeds.of(ranges)
         return Seeds(())
+
+
+def misspelled_variables(environment: Collection[str]) -> list[tuple[str, str]]:
+    """Return the variables that are not ours but are called nearly so, each with ours."""
+    prefix = "WINNABLE_"
+    known = [*(setting.variable.removeprefix(prefix) for setting in SETTINGS), "CACHE"]
+    found = []
+    for name in sorted(environment):
+        key = name.removeprefix(prefix)
+        if name.startswith(prefix) and key not in known:
+            found += [(name, prefix + near) for near in difflib.get_close_matches(key.upper(), known, n=1)]
+    return found
 
 
 def usable_cores() -> int:

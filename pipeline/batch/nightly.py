@@ -1,6 +1,6 @@
 """A night's plan: which new deals, which old ones again, and how far it has come.
 
-The plan is made once and kept in `data/nights/<date>.json`, because what "after the last deal" means changes while the
+The plan is made once and kept in `data/nights/<date>.json`, because what "the next deals" means changes while the
 night works. Every step asks the dataset what is left of the plan, so a night that was killed goes on where it was, and
 one that is done does nothing again. What an earlier night never came to is added to the next one's plan.
 """
@@ -152,11 +152,13 @@ class Nights:
             if partition not in night.new:
                 table = self.store.read(*partition, ["seed"])
                 allowed = NUMBERING_SEEDS[job.numbering]
-                first = int(table["seed"][-1].as_py()) + 1 if len(table) else max(settings.first_seed, allowed.start)
-                last = min(first + own.get(job.variant.id, settings.seeds), allowed.stop)
+                had = seeds_of(table)
                 left = Seeds.of(piece for one in unfinished for piece in one.new.get(partition, Seeds(())).ranges)
-                left = left.without(seeds_of(table))
-                night.new[partition] = Seeds.of([*left.ranges, range(first, last)])
+                left = left.without(had)
+                taken = np.union1d(had, np.fromiter(left, np.int64))
+                fresh = Seeds.of([range(max(settings.first_seed, allowed.start), allowed.stop)]).without(taken)
+                fresh = fresh.slice(0, own.get(job.variant.id, settings.seeds))
+                night.new[partition] = Seeds.of([*left.ranges, *fresh.ranges])
 
     def plan_retries(self, night: Night, deals: Iterable[Deals], settings: NightlySettings) -> None:
         """Choose what is tried again, the smallest seeds first, for each variant that has no choice yet."""

@@ -19,6 +19,7 @@ from pipeline.batch.executors import make_executor, start_fork_server
 from pipeline.batch.logs import RunLog
 from pipeline.batch.manifest import Manifest, RunSummary, new_run_id
 from pipeline.batch.plan import Job
+from pipeline.batch.seeds import LAST_SEED
 from pipeline.batch.stopping import INTERRUPTED, Stopper
 from pipeline.batch.store import Partition, Store
 from pipeline.batch.window import NoProgress, Progress, Window
@@ -75,7 +76,9 @@ def run(
         jobs = plan_jobs(settings, store, solver)
         summary = RunSummary(new_run_id(), jobs)
         if not any(job.missing for job in jobs):
-            say(f"nothing to do: all {sum(job.counts.planned for job in jobs):,} deals are settled at this limit")
+            proved = not any(store.missing(job.partition, job.deals.seeds, LAST_SEED) for job in jobs)
+            done = "are settled" if proved else "have been searched at this limit"
+            say(f"nothing to do: all {sum(job.counts.planned for job in jobs):,} deals {done}")
             return summary
         manifest = Manifest(store, settings, solver, summary.run_id)
         manifest.write(summary, "running")

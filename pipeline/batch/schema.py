@@ -24,6 +24,8 @@ VERSION = 2
 ROW_GROUP = 131_072
 VERDICTS = ("won", "lost", "unsettled")
 
+REPAIR = "; run 'winnable verify --repair'"  # ends what is said of a part that is damaged
+MOVE_OR_REPAIR = "; move it away, or run 'winnable verify --repair'"  # and of what is not ours
 _VERSION_KEY, _DIGEST_KEY = b"winnable.schema", b"winnable.digest"
 _NAME = re.compile(r"part-(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,18})\.parquet")
 _WORD = pa.dictionary(pa.int32(), pa.string())
@@ -105,15 +107,17 @@ def read_footer(path: Path) -> Footer:
     except FileNotFoundError:
         raise
     except (OSError, pa.ArrowException) as error:
-        raise StoreError(f"{path}: no readable Parquet file: {_first_line(error)}") from error
+        raise _unreadable(path, error) from error
     version = _version_of(metadata.metadata, path)
     if metadata.num_rows == 0:
-        raise StoreError(f"{path}: holds no row")
+        raise StoreError(f"{path}: holds no row{REPAIR}")
     seeds = _bounds(metadata, "seed", path)
     hashes = _bounds(metadata, "rules_hash", path)
     name = parse_part_name(path.name)
     if name is not None and name != seeds:
-        raise StoreError(f"{path}: its name says seeds {name[0]} to {name[1]}, it holds {seeds[0]} to {seeds[1]}")
+        raise StoreError(
+            f"{path}: its name says seeds {name[0]} to {name[1]}, it holds {seeds[0]} to {seeds[1]}{REPAIR}"
+        )
     if hashes[0] != hashes[1]:
         raise StoreError(f"{path}: rows of different rules: rules_hash {hashes[0]} and {hashes[1]}")
     return Footer(metadata.num_rows, int(seeds[0]), int(seeds[1]), str(hashes[0]), version)
@@ -135,11 +139,11 @@ def read_rows(path: Path) -> pa.Table:
     except FileNotFoundError:
         raise
     except (OSError, pa.ArrowException) as error:
-        raise StoreError(f"{path}: no readable Parquet file: {_first_line(error)}") from error
+        raise _unreadable(path, error) from error
     metadata = table.schema.metadata
     version = _version_of(metadata, path)
     if metadata.get(_DIGEST_KEY) != digest(table):
-        raise StoreError(f"{path}: its rows are not those that were written (digest differs)")
+        raise StoreError(f"{path}: its rows are not those that were written (digest differs){REPAIR}")
     try:
         for step in range(version, VERSION):
             table = MIGRATIONS[step](table)
@@ -148,7 +152,7 @@ def read_rows(path: Path) -> pa.Table:
         raise StoreError(f"{path}: columns are not those of schema {version}: {_first_line(error)}") from error
     problem = rows_problem(table)
     if problem:
-        raise StoreError(f"{path}: {problem}")
+        raise StoreError(f"{path}: {problem}{REPAIR}")
     return table
 
 
@@ -240,6 +244,12 @@ def _text_of(values: pa.Array) -> memoryview | bytes:
         return b""
     ends = np.frombuffer(offsets, np.int64 if wide else np.int32)[values.offset : values.offset + len(values) + 1]
     return memoryview(data)[ends[0] : ends[-1]]
+
+
+def _unreadable(path: Path, error: Exception) -> StoreError:
+    """Return the error of a file that is no Parquet, or that the system does not let us read: no case for a repair."""
+    remedy = "" if getattr(error, "errno", None) else REPAIR
+    return StoreError(f"{path}: no readable Parquet file: {_first_line(error)}{remedy}")
 
 
 def _first_line(error: BaseException) -> str:

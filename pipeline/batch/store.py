@@ -27,7 +27,16 @@ import pyarrow.compute as pc
 from pipeline.batch import files, lock
 from pipeline.batch.journal import Journal
 from pipeline.batch.rows import join_tables, merge_tables, seeds_of
-from pipeline.batch.schema import COLUMNS, SCHEMA, VERSION, Footer, parse_part_name, read_footer, read_rows
+from pipeline.batch.schema import (
+    COLUMNS,
+    MOVE_OR_REPAIR,
+    SCHEMA,
+    VERSION,
+    Footer,
+    parse_part_name,
+    read_footer,
+    read_rows,
+)
 from pipeline.batch.seeds import Seeds
 from pipeline.errors import StoreError
 
@@ -418,13 +427,13 @@ def check_folder(path: Path, key: str) -> None:
     """Refuse what is no directory `key=<name>`."""
     name, _, value = path.name.partition("=")
     if name != key or not _ID.fullmatch(value) or not path.is_dir():
-        raise StoreError(f"{path}: expected a directory {key}=<name>; move it away, or run 'winnable verify --repair'")
+        raise StoreError(f"{path}: expected a directory {key}=<name>{MOVE_OR_REPAIR}")
 
 
 def check_file(path: Path) -> None:
     """Refuse what is not called like a part."""
     if parse_part_name(path.name) is None or not path.is_file():
-        raise StoreError(f"{path}: no part of winnable; move it away, or run 'winnable verify --repair'")
+        raise StoreError(f"{path}: no part of winnable{MOVE_OR_REPAIR}")
 
 
 def entries(folder: Path) -> list[Path]:

@@ -14,6 +14,23 @@ if TYPE_CHECKING:
     from pipeline.batch.store import Partition, Store
 
 
+def _existing(data: Path) -> Store:
+    """Return the dataset of a directory.
+
+    Raises
+    ------
+    StoreError
+        There is none.
+    """
+    from pipeline.batch.store import Store
+    from pipeline.errors import StoreError
+
+    store = Store(data)
+    if not store.outcomes.is_dir():
+        raise StoreError(f"{data}: there is no dataset here (no outcomes/)")
+    return store
+
+
 def _chosen(store: Store, variants: tuple[str, ...], numbering: str | None) -> list[Partition]:
     """Return the partitions that the flags ask for; all without them."""
     ids = {variant.id for variant in options.chosen_variants(variants)}
@@ -38,9 +55,7 @@ def compact(data: Path | None, variants: tuple[str, ...], numbering: str | None,
     Example:
       winnable compact
     """
-    from pipeline.batch.store import Store
-
-    store = Store(options.data_directory(data))
+    store = _existing(options.data_directory(data))
     chosen = _chosen(store, variants, numbering)
     if not chosen:
         options.message(f"{store.data}: no outcomes", verbosity)
@@ -89,14 +104,9 @@ def verify(
       winnable verify --sample 1000
       winnable verify --repair
     """
-    from pipeline.batch.store import Store
-
     if repair and sample is not None:
         raise click.UsageError("--repair looks at everything; leave out --sample")
-    store = Store(options.data_directory(data))
-    if not store.outcomes.is_dir():
-        options.message(f"{store.data}: no outcomes", verbosity)
-        return
+    store = _existing(options.data_directory(data))
     rules = _rules_by_id(variants)
     result = _audit(store, rules, variants, numbering, sample, workers, verbosity)
     _show_findings(result.findings, output_format)
@@ -181,7 +191,7 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
     from pipeline.batch import transfer
     from pipeline.batch.store import Store
 
-    target, other = Store(options.data_directory(data)), Store(source)
+    target, other = Store(options.data_directory(data)), _existing(source)
     if target.data.resolve() == other.data.resolve():
         raise click.UsageError(f"{source} is the dataset itself")
     chosen = _chosen(other, variants, numbering)
@@ -225,9 +235,9 @@ def export(
       winnable export --format jsonl --columns seed,verdict,line --seeds 1:100
     """
     from pipeline.batch import transfer
-    from pipeline.batch.store import Store
 
-    store = Store(options.data_directory(data))
+    options.check_place("--out", out)
+    store = _existing(options.data_directory(data))
     form = "csv" if output_format == "csv" else "jsonl"
     partitions = _chosen(store, variants, numbering)
     names, chosen = _columns(columns), options.chosen_seeds(seeds, seeds_from)

@@ -50,7 +50,7 @@ def nightly(
 ) -> None:
     r"""Do a night's work: new seeds, retries, checks, report.
 
-    Of every variant so many new deals after the last one settled; what is unsettled once more at a larger limit; the
+    Of every variant the next so many deals that the dataset lacks; what is unsettled once more at a larger limit; the
     dataset compacted and a sample of its lines replayed; the report of everything so far in reports/DATE/, and all
     nights with their trend in reports/index.html. The numbers are those of [nightly] in CONFIG.
 

@@ -197,12 +197,23 @@ def verbosity_options(command: Command) -> Command:
         quiet = bool(ctx.params.pop("quiet", False))
         if quiet and count:
             raise click.UsageError("-q and -v exclude each other", ctx)
+        if not quiet and not ctx.resilient_parsing:
+            _warn_of_variables()
         return -1 if quiet else count
 
     command = click.option(
         "-v", "--verbose", "verbosity", count=True, callback=set_level, help="Say more; repeatable."
     )(command)
     return click.option("-q", "--quiet", is_flag=True, is_eager=True, help="Say only errors.")(command)
+
+
+def _warn_of_variables() -> None:
+    """Name the environment variables that look like misspelled ones of ours."""
+    if any(name.startswith("WINNABLE_") and name != "WINNABLE_CACHE" for name in os.environ):
+        from pipeline.batch.config import misspelled_variables
+
+        for name, known in misspelled_variables(os.environ):
+            message(f"warning: {name} is no variable of winnable and does nothing; did you mean {known}?")
 
 
 def message(text: str, verbosity: int = 0) -> None:
@@ -214,6 +225,18 @@ def message(text: str, verbosity: int = 0) -> None:
 def data_directory(data: Path | None) -> Path:
     """Return `--data`, else `WINNABLE_DATA`, else `data`; for commands without a configuration file."""
     return data or Path(os.environ.get("WINNABLE_DATA") or "data")
+
+
+def check_place(flag: str, file: Path | None) -> None:
+    """Refuse a file to be written where there is no directory for it, before the work is done.
+
+    Raises
+    ------
+    UsageError
+        Names the flag, the file and the directory.
+    """
+    if file is not None and not file.parent.is_dir():
+        raise UsageError(f"{flag} {file}: there is no directory {file.parent}")
 
 
 def chosen_seeds(ranges: tuple[range, ...], file: Path | None) -> Seeds | None:

@@ -79,7 +79,6 @@ def build(
       winnable pool build --variant spider-1 --count 10000 --out spider-1.parquet
     """
     from pipeline.batch.logs import show_on_terminal
-    from pipeline.errors import UsageError
     from pipeline.game.deals import deal
     from pipeline.pools.building import Order, build_pool
     from pipeline.pools.pool import write_pool
@@ -88,8 +87,7 @@ def build(
     (rules,) = options.chosen_variants((variant,))
     name = boards.setting("numbering", numbering, "native")
     deal(rules, first, name)
-    if not out.parent.is_dir():
-        raise UsageError(f"--out {out}: there is no directory {out.parent}")
+    options.check_place("--out", out)
     order = Order(rules, count, name, boards.setting("nodes", nodes, DEFAULT_LIMIT), first)
     show_on_terminal(verbosity)
     built = _build(lambda settling, listeners: build_pool(order, settling, listeners), data, workers, verbosity)
@@ -252,6 +250,7 @@ def sample(file: Path, count: int, levels: range, draw: int | None, output_forma
 
     from pipeline.pools import pool as pools
 
+    options.check_place("--out", out)
     found = pools.read_pool(file)
     rows = pools.sample(found, count, levels, secrets.randbits(64) if draw is None else draw)
     _write(pools.render(found, rows, output_format), out)
@@ -273,6 +272,7 @@ def export(file: Path, output_format: str, out: Path | None) -> None:
     """
     from pipeline.pools import pool as pools
 
+    options.check_place("--out", out)
     found = pools.read_pool(file)
     _write(pools.render(found, found.rows, output_format), out)
 

@@ -84,7 +84,7 @@ def tune(
     test on what is settled, paired ratio of positions. The result depends on the flags only, not on --workers. It is
     written as a weights file with its provenance; `winnable compare shipped FILE.toml` tries it on any deals.
 
-    Needs the extra: pip install 'winnable[tune]'.
+    Needs an extra; in a checkout: pip install '.[tune]'.
 
     \b
     Examples:

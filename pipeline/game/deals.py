@@ -35,7 +35,7 @@ from operator import mul
 
 from pipeline.errors import UsageError
 from pipeline.game.boards import Board
-from pipeline.game.variants import Variant
+from pipeline.game.variants import Variant, load_variant
 from pipeline.game.variants.reading import SPIDER_LAYOUT
 
 NATIVE_SEEDS = range(0, 2**63)
@@ -50,14 +50,16 @@ _FOLDS = {
 }
 
 
-def deal(variant: Variant, seed: int, numbering: str = "native") -> Board:
-    """Return a numbered deal.
+def deal(variant: Variant | str, seed: int, numbering: str = "native") -> Board:
+    """Return a numbered deal of a variant, or of the packaged one of that id.
 
     Raises
     ------
     UsageError
-        The variant has no such numbering, or the numbering no such number.
+        There is no such variant, it has no such numbering, or the numbering no such number.
     """
+    if isinstance(variant, str):
+        variant = load_variant(variant)
     if numbering not in variant.numberings:
         has = ", ".join(variant.numberings)
         raise UsageError(f"{variant.id} has no numbering {numbering!r}; it has: {has}")

@@ -23,7 +23,7 @@ from pipeline.pools.pool import Header, Pool, rules_of, sha256
 from pipeline.pools.rows import WonDeal, make_rows
 from pipeline.pools.settling import Settling, won_within
 
-_HOPELESS = 20_000  # deals without a win before giving up
+_HOPELESS = 2_000  # deals without a win before giving up
 _MOST_AT_ONCE = 200_000
 _COLUMNS = ("seed", "verdict", "positions", "moves", "line", "solver")
 

@@ -21,7 +21,7 @@ from typing import Any
 from pipeline.errors import DataError
 from pipeline.game.boards import Board
 from pipeline.game.deals import NATIVE_SEEDS, deal
-from pipeline.game.variants import Variant
+from pipeline.game.variants import Variant, load_variant
 from pipeline.solver import DEFAULT_LIMIT, Solver
 
 FROZEN = Path(__file__).with_name("daily.json")
@@ -66,11 +66,13 @@ def is_frozen(variant: Variant, date: datetime.date) -> bool:
     return FIRST_DATE <= date <= LAST_DATE and _frozen_skips(variant.rules_hash) is not None
 
 
-def daily(variant: Variant, date: datetime.date, solver: Solver | None = None) -> Daily:
+def daily(variant: Variant | str, date: datetime.date | str, solver: Solver | None = None) -> Daily:
     """Return the deal of a day.
 
     Parameters
     ----------
+    variant, date
+        The game, or the id of a packaged one; the day, or its ISO text such as "2026-11-30".
     solver
         What proves a candidate where nothing is frozen.
 
@@ -79,6 +81,8 @@ def daily(variant: Variant, date: datetime.date, solver: Solver | None = None) -
     DataError
         The shipped data are damaged, or no candidate could be proved.
     """
+    variant = load_variant(variant) if isinstance(variant, str) else variant
+    date = datetime.date.fromisoformat(date) if isinstance(date, str) else date
     skips = _frozen_skips(variant.rules_hash) if is_frozen(variant, date) else None
     if skips is not None:
         skipped = skips.get(date.isoformat(), 0)

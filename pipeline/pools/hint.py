@@ -71,9 +71,23 @@ def hint(board: Board, node_limit: int = HINT_LIMIT, solver: Solver | None = Non
         done = Outcome(board.variant.id, board.numbering, board.seed, "won", 1, 0, node_limit, "", 0, 0)
         return Hint(board, done, None)
     outcome, move = (solver or Solver()).hint(board, node_limit)
-    if outcome.verdict == "lost" or (move is not None and Position.of(board).fault(move)):
+    if outcome.verdict == "lost":
         move = None
+    elif move is None or Position.of(board).fault(move):  # a search cut before its first choice
+        move = _plain_move(board)
     return Hint(board, outcome, move)
+
+
+def _plain_move(board: Board) -> Move | None:
+    """Return a move that a player would try without thinking: onto the suit, onto another, then any; None if stuck."""
+
+    def worth(move: Move) -> int:
+        if move == DEAL:
+            return 0
+        onto = board.columns[move.target]
+        return 1 if not onto else 3 if onto[-1] >> 4 == board.columns[move.source][-move.cards] >> 4 else 2
+
+    return max(Position.of(board).legal_moves(), key=worth, default=None)
 
 
 def hint_json(found: Hint) -> dict[str, Any]:

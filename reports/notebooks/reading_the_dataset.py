@@ -14,7 +14,7 @@
 #
 # The data are those of `WINNABLE_DATA`, else the published sample (`data/published`).
 #
-#     pip install 'winnable[notebook]'
+#     pip install '.[notebook]'     # in a checkout
 
 # %%
 import os

@@ -182,7 +182,7 @@ def test_published_deals_are_not_tuned_on(first, generations, held_out, allowed)
 
 def test_without_cmaes(monkeypatch):
     monkeypatch.setitem(sys.modules, "cmaes", None)
-    with pytest.raises(UsageError, match=r"pip install 'winnable\[tune\]'"):
+    with pytest.raises(UsageError, match=r"pip install '\.\[tune\]'"):
         tuning.require_cmaes()
 
 

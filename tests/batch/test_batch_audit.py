@@ -211,10 +211,13 @@ def test_damage_is_found_refused_and_repaired(store, damage):
     with pytest.raises(StoreError, match="--repair") as caught:
         result.raise_if_faulty()
     assert str(path) in str(caught.value)
+    assert str(caught.value).count("--repair") == 1
     assert caught.value.exit_code == 3
     # Nobody else counts wrong.
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError) as refused:
         read_all(Store(store.data))
+    if damage in (changed_rows, truncated, renamed):
+        assert str(refused.value).endswith("; run 'winnable verify --repair'")
 
     before = path.read_bytes() if path.is_file() else None
     with store.writing("repair", recover=False):

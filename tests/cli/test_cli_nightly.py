@@ -200,6 +200,15 @@ def test_what_an_earlier_night_left_is_planned_again(tmp_path, made_up):
     assert str(night.new[SPIDER_4]) == "4:5, 7:1006"
 
 
+def test_deals_far_ahead_do_not_move_the_nights(tmp_path, made_up):
+    store = Store(tmp_path)
+    with store.writing("test"):
+        store.add(SPIDER_4, table_of(made_up("spider-4", [1, 2, 20003, 2**63 - 1])))
+    night = Night(ONE)
+    Nights(store).plan(night, [Deals(load_variant("spider-4"), "native", Seeds(()), 1000)], DEFAULTS)
+    assert str(night.new[SPIDER_4]) == "3:1002"
+
+
 def test_only_what_was_not_searched_far_is_tried_again(tmp_path, made_up):
     store = Store(tmp_path)
     rows = [*made_up("spider-4", range(1, 11), limit=100, unsettled=0.5, median=50)]

@@ -164,10 +164,10 @@ def test_wrong_orders_are_refused(winnable, tmp_path, words, code, expected):
     assert not (tmp_path / "x.parquet").exists()
 
 
-def test_a_place_that_is_not_there_is_told_before_the_work(winnable, tmp_path):
-    code, _, err = winnable(*BUILD, "--out", tmp_path / "nowhere" / "x.parquet", "--data", tmp_path)
-    assert code == 2
-    assert "there is no directory" in err
+def test_a_place_that_is_not_there_is_told_before_the_work(winnable, pool, tmp_path):
+    for words in ((*BUILD, "--data", tmp_path), ("pool", "export", pool), ("pool", "sample", pool)):
+        code, _, err = winnable(*words, "--out", tmp_path / "nowhere" / "x.parquet")
+        assert (code, "there is no directory" in err) == (2, True)
 
 
 @pytest.mark.parametrize(("reason", "code"), [("interrupted", 130), ("terminated", 143)])

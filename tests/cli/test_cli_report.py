@@ -57,6 +57,14 @@ def test_every_partition_is_reported_the_main_variants_first(capsys, data):
     assert got["spider-4", "native"]["unsettled"] == 5
 
 
+def test_a_variant_of_the_users_own_is_left_out_and_named(capsys, caplog, data, made_up):
+    store = Store(data)
+    with store.writing("test"):
+        store.add(Partition("mine", "native"), table_of(made_up("spider-4", range(1, 11), key=5)))
+    assert len(report_json(capsys, "--data", data)) == 3
+    assert "mine did not come with winnable; give its file with --variant; left out" in caplog.text
+
+
 def test_planned_deals_without_an_outcome_count(capsys, data):
     got = report_json(capsys, "--data", data)["spider-1", "native"]
     assert (got["deals"], got["won"], got["unsettled"]) == (100, 80, 20)

@@ -60,9 +60,12 @@ def test_run_prints_what_it_did_and_does_nothing_twice(winnable, data):
     assert code == 0
     (record,) = json.loads(out)
     assert (record["deals"], record["had"], record["settled"], record["left"]) == (12, 12, 0, 0)
-    assert "nothing to do" in err
+    assert "nothing to do: all 12 deals are settled\n" in err
     code, out, _ = winnable(*words, "--seeds", "13:14")
     assert (code, json.loads(out)[0]["settled"]) == (0, 2)
+    words = ("run", "--variant", "spider-4", "--seeds", "1", "--nodes", "1")
+    assert winnable(*words)[0] == 0
+    assert "nothing to do: all 1 deals have been searched at this limit\n" in winnable(*words)[2]
 
 
 def test_run_as_csv_and_markdown(winnable, data):
@@ -116,6 +119,15 @@ def test_status(winnable, data):
     assert "spider-easy" in winnable("status")[1]
 
 
+def test_a_variable_that_is_nearly_ours_is_named(winnable, data, monkeypatch):
+    for name in ("WINNABLE_NODE", "WINNABLE_CACHE", "WINNABLE_RETRY_QQQQQQQ"):
+        monkeypatch.setenv(name, "none")
+    code, _, err = winnable("export")
+    warning = "warning: WINNABLE_NODE is no variable of winnable and does nothing; did you mean WINNABLE_NODES?"
+    assert (code, err.splitlines()) == (0, [warning, "24 rows"])
+    assert winnable("export", "-q")[2] == ""
+
+
 def test_status_of_nothing(winnable):
     assert winnable("status")[:2] == (0, "no outcomes\n")
 
@@ -134,7 +146,10 @@ def test_verify_finds_and_repairs_a_truncated_part(winnable, data):
     assert code == 3
     assert json.loads(out)[0]["file"].endswith(part.name)
     assert len([line for line in err.splitlines() if line.startswith("Error: ")]) == 1
-    assert winnable("report")[0] == 3
+    assert err.count("verify --repair") == 1
+    for words in (["report"], ["export"], ["status"], ["merge", data, "--data", "other"]):
+        code, _, err = winnable(*words)
+        assert (code, err.endswith("; run 'winnable verify --repair'\n")) == (3, True), err
     assert winnable("run", "--variant", "spider-1", "--variant", "spider-easy", "--seeds", "1:12")[0] == 3
     code, _, err = winnable("verify", "--repair")
     assert code == 0
@@ -172,7 +187,6 @@ def test_merge_and_compact(winnable, data, tmp_path):
     assert winnable("verify", "--data", "other")[0] == 0
     assert winnable("merge", data)[0] == 2
     assert winnable("merge", "nowhere")[0] == 2
-    assert winnable("compact", "--data", "void")[0] == 0
 
 
 def test_export(winnable, data):

@@ -35,6 +35,10 @@ def variable(name, value, said):
     return Case(["run", *SEEDS], 3, said, env={name: value})
 
 
+def nothing(words):
+    return Case(words, 3, "Error: nope: there is no dataset here (no outcomes/)\n", {"nope/notes.txt": "x"})
+
+
 def dataset(name, content, said):
     """A dataset that holds this; every reader must refuse it."""
     return [
@@ -66,6 +70,13 @@ CASES = {
     "config wrong type": config('seeds = 1\nnodes = "many"', "nodes = 'many': expected a whole number from 1 up"),
     "config boolean as number": config("seeds = 1\nnodes = true", "nodes = True: expected a whole number"),
     "config number as boolean": config("seeds = 1\nreport = 1", "report = 1: expected true or false"),
+    "config text as boolean": config(
+        'seeds = 1\nreport = "yes"', "run.toml: report = 'yes': expected true or false, without quotes"
+    ),
+    "config table of a variant that is not chosen": config(
+        'seeds = 1\nvariants = ["spider-1"]\n[variant.spider-4]\nnodes = 5',
+        "run.toml: [variant.spider-4] would do nothing: variants does not name it",
+    ),
     "config negative": config("seeds = 1\nnodes = -5", "nodes = -5: expected a whole number from 1 up"),
     "config zero": config("seeds = 1\nworkers = 0", "workers = 0: expected a whole number from 1 to 4096"),
     "config fraction": config("seeds = 1\nnodes = 1.5", "nodes = 1.5: expected a whole number"),
@@ -82,7 +93,9 @@ CASES = {
         'seeds = 1\nnumbering = "kpat"', "has no numbering 'kpat'; it has: native, pysol"
     ),
     "config unknown numbering": config('seeds = 1\nnumbering = "natve"', "did you mean 'native'?"),
-    "config no seeds": config("nodes = 5", "no seeds for spider-1: give --seeds", 2),
+    "config no seeds": config(
+        "nodes = 5", "run.toml: no seeds for spider-1: give it the key seeds, or give --seeds", 2
+    ),
     "config no TOML": config("seeds: 5", "run.toml: is no TOML"),
     "config broken text": config(b"seeds = 1 # \xff\xfe", "run.toml: is no TOML: byte 12 is not UTF-8"),
     "config huge number": config("nodes = " + "9" * 5000, "run.toml: is no TOML"),
@@ -130,6 +143,13 @@ CASES = {
     "flags without seeds": Case(["run", "--variant", "spider-1"], 2, "no seeds for spider-1"),
     "nothing": Case(["run"], 2, "no seeds"),
     "data is a file": Case(["run", *SEEDS, "--data", "data.txt"], 2, "data.txt", {"data.txt": "x"}),
+    "data mistyped: verify": nothing(["verify", "--data", "nope"]),
+    "data mistyped: export": nothing(["export", "--data", "nope"]),
+    "data mistyped: compact": nothing(["compact", "--data", "nope"]),
+    "data mistyped: merge": nothing(["merge", "nope"]),
+    "export into no directory": Case(
+        ["export", "--out", "nodir/x.csv"], 2, "--out nodir/x.csv: there is no directory nodir"
+    ),
     "variable nodes": variable("WINNABLE_NODES", "many", "WINNABLE_NODES = 'many': expected a whole number from 1 up"),
     "variable negative": variable("WINNABLE_WORKERS", "-2", "WINNABLE_WORKERS = '-2'"),
     "variable variants": variable("WINNABLE_VARIANTS", ",", "WINNABLE_VARIANTS = ','"),
@@ -173,6 +193,7 @@ def test_bad_input(case, tmp_path, monkeypatch, capsys):
     assert (code, case.text in err) == (case.code, True), err
     assert [line for line in err.splitlines() if line.startswith("Error: ")] == err.splitlines()[-1:]
     assert "Traceback" not in err + out
+    assert err.count("verify --repair") <= 1
     assert len(err) < 1500
     assert tree(tmp_path) == before
 

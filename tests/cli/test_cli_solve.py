@@ -358,7 +358,7 @@ def test_replay_shortens_and_makes_a_page(ok, winnable, tmp_path, solved):
         (("--from", "9", "--to", "8"), 2, "--from 9 --to 8"),
         (("--to", "9999"), 2, "the line has moves 1 to"),
         (("--nodes", "1"), 3, "spider-1 native 5: unsettled at 1 positions"),
-        (("--html", "nowhere/x.html"), 1, "nowhere/x.html"),
+        (("--html", "nowhere/x.html"), 2, "--html nowhere/x.html: there is no directory nowhere"),
     ],
 )
 def test_what_cannot_be_replayed_is_told(winnable, words, code, expected):

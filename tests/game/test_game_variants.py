@@ -116,6 +116,7 @@ def test_a_users_own_file(tmp_path):
     ("old", "new", "message"),
     [
         ('id = "mine"', 'id = "Mine!"', 'id is "Mine!"; allowed: small letters'),
+        ('id = "mine"', 'id = "tarantula"', "id = 'tarantula': this variant comes with winnable, with other rules"),
         ("packs = 1", "packs = 5", "packs is 5; allowed: a whole number from 1 to 4"),
         ("packs = 1", "packs = true", "packs is true"),
         ("packs = 1", "", "packs is missing"),

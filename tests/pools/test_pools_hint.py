@@ -64,3 +64,14 @@ def test_a_hint_can_be_to_deal():
     assert answer["text"].startswith("deal 7S 4D 2D")
     assert (answer["deal"], answer["source"], answer["target"], answer["line"]) == (True, None, None, "-")
     assert len(answer["cards"]) == 10
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 30, 100])
+@pytest.mark.parametrize("name", MAIN_VARIANTS)
+def test_a_search_cut_short_still_has_a_try(solver, name, nodes):
+    for seed in range(1, 6):
+        board = deal(load_variant(name), seed)
+        found = hint(board, nodes, solver)
+        assert found.outcome.verdict == "unsettled"
+        assert not found.proved
+        assert found.move in Position.of(board).legal_moves()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, VariantError
 from pipeline.game.variants.reading import PACK_SIZE, Documented, closest, parse_toml, read_fields
 from pipeline.game.variants.words import describe
 
@@ -125,6 +125,12 @@ def read_variant(path: str | Path) -> Variant:
     Raises
     ------
     VariantError
-        The file cannot be read, or a key or a value in it is wrong.
+        The file cannot be read, a key or a value in it is wrong, or it gives other rules the id of a packaged variant.
     """
-    return Variant(**read_fields(parse_toml(Path(path)), str(path)))
+    variant = Variant(**read_fields(parse_toml(Path(path)), str(path)))
+    packaged = _HOME / f"{variant.id}.toml"
+    if packaged.exists() and not packaged.samefile(path) and load_variant(variant.id).rules_hash != variant.rules_hash:
+        raise VariantError(
+            f"{path}: id = {variant.id!r}: this variant comes with winnable, with other rules; choose another id"
+        )
+    return variant
