@@ -132,7 +132,7 @@ def proved_rows(path: Path, variant: Variant, numbering: str) -> pa.Table:
     """Return the wins of a damaged part that the referee confirms; none if it cannot be read at all."""
     try:
         with path.open("rb") as file:
-            table = pq.read_table(file, columns=SCHEMA.names).cast(SCHEMA)
+            table = pq.read_table(file, columns=SCHEMA.names, use_threads=False, pre_buffer=False).cast(SCHEMA)
     except (OSError, ValueError, KeyError, pa.ArrowException):
         return SCHEMA.empty_table()
     whole = pc.and_(pc.is_valid(table["moves"]), pc.and_(pc.is_valid(table["deals"]), pc.is_valid(table["score"])))

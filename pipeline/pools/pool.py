@@ -168,7 +168,8 @@ def read_pool(path: Path, *, check: bool = True) -> Pool:
     """
     try:
         with path.open("rb") as file:
-            table = pq.read_table(file)
+            # Arrow's threads, started for a file of this size, may outlive a short command and abort it at its end.
+            table = pq.read_table(file, use_threads=False, pre_buffer=False)
     except (OSError, pa.ArrowException) as error:
         first_line = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"{path}: no readable Parquet file: {first_line}") from error

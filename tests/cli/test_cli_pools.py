@@ -2,6 +2,8 @@
 
 import datetime
 import json
+import subprocess
+import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -118,6 +120,14 @@ def test_sample_draws(ok, pool):
     assert set(seeds) <= set(range(1, 13))
     assert seeds == [int(line) for line in ok("pool", "sample", pool, "--count", 5, "--draw", 1).split()]
     assert len(ok("pool", "sample", pool).split()) == 1
+
+
+def test_a_short_command_ends_in_peace(pool):
+    """Arrow's threads must not be there when the process ends: it was aborted now and then."""
+    for _ in range(12):
+        words = [sys.executable, "-m", "pipeline", "pool", "sample", str(pool)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("text", ["2:4", "2..4"])
