@@ -387,6 +387,9 @@ class Layers:
         words: tuple[str, ...] = self.value("variants")
         if not stated and self.file.variant_tables and not {"seeds", "seeds_from"} & {*self.file.values}:
             words = tuple(self.file.variant_tables)
+        idle = [] if stated else [word for word in self.file.variant_tables if word not in words]
+        if idle:
+            self.file.fail(f"[variant.{idle[0]}] would do nothing: name it in variants")
         return words
 
     def deals_of(self, word: str, need_seeds: bool) -> Deals:

@@ -77,6 +77,9 @@ CASES = {
         'seeds = 1\nvariants = ["spider-1"]\n[variant.spider-4]\nnodes = 5',
         "run.toml: [variant.spider-4] would do nothing: variants does not name it",
     ),
+    "config table of a variant beyond the default ones": config(
+        "seeds = 1\n[variant.mrs-mop]\nnodes = 5", "run.toml: [variant.mrs-mop] would do nothing: name it in variants"
+    ),
     "config negative": config("seeds = 1\nnodes = -5", "nodes = -5: expected a whole number from 1 up"),
     "config zero": config("seeds = 1\nworkers = 0", "workers = 0: expected a whole number from 1 to 4096"),
     "config fraction": config("seeds = 1\nnodes = 1.5", "nodes = 1.5: expected a whole number"),
