@@ -29,9 +29,9 @@ from pipeline.engine.memory import (
     POOL_FACTOR,
 )
 from pipeline.engine.moves import (
-    DEAL,
-    DEAL_NON_EMPTY,
+    NO_SPLIT,
     SPLIT_ANYWHERE,
+    SPLIT_ONTO_SUIT,
     deal_row,
     full_key,
     list_moves,
@@ -39,6 +39,7 @@ from pipeline.engine.moves import (
     play,
     stage_of,
 )
+from pipeline.engine.records import DEAL, DEAL_NON_EMPTY
 from pipeline.engine.selection import choose, select
 from pipeline.engine.table import ZERO, clear_table, grow_table, insert, table_full
 
@@ -112,7 +113,8 @@ def begin_pass(m):
             break
     if m.finished_modes >> m.mode & 1:
         return FINISHED
-    m.split = SPLIT_ANYWHERE if m.mode == COMPLETE_MODE else m.mode & 1
+    onto_suit = SPLIT_ONTO_SUIT if m.mode & 1 else NO_SPLIT
+    m.split = SPLIT_ANYWHERE if m.mode == COMPLETE_MODE else onto_suit
     m.force, m.considerate, m.turns = m.mode >> 1 & 1, m.mode >> 2 & 1, m.mode >> 3 & 1
     m.passes += 1
     m.seed = u8(m.passes)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import numpy as np
 
 _config: Any = numba.config  # its settings are made at run time
 HERE = pathlib.Path(__file__).parent
@@ -54,3 +55,8 @@ def jit(function: Callable[..., Any]) -> Any:
         return numba.njit(function, cache=True, error_model="numpy", boundscheck=True, nogil=True)
     finally:
         _config.CACHE_DIR = previous
+
+
+def record(*fields: tuple[object, ...]) -> np.dtype[np.record]:
+    """Return an aligned record type whose items have their fields as attributes, as compiled functions take it."""
+    return np.dtype((np.record, np.dtype(list(fields), align=True)))  # type: ignore[return-value]

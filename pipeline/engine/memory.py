@@ -12,6 +12,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.engine.compiler import record
 from pipeline.engine.weights import WEIGHT_NAMES
 
 WIDTHS = (10, 16)  # numbers of columns that searches are compiled for
@@ -29,11 +30,6 @@ FIRST_TABLE = 1 << 12
 MAX_STOCK = 256
 MAX_DOWN = 64
 MAX_RUN = 32  # lengths of a run: two of twelve wrapped cards may meet before a set leaves
-
-
-def record(*fields: tuple[object, ...]) -> np.dtype[np.record]:
-    """Aligned record type whose items have their fields as attributes."""
-    return np.dtype((np.record, np.dtype(list(fields), align=True)))  # type: ignore[return-value]
 
 
 # A run: cards of one suit in sequence, lying on another run, on face-down cards or on the table. Everything about the
@@ -141,7 +137,6 @@ COUNTERS = (
     "limit",  # positions allowed
     "positions",  # distinct positions reached, over all passes
     "expanded",  # positions whose moves were listed
-    "pause",  # return to the caller at so many positions
     "births",  # of the pass: numbers the children
     "used",  # keys in the table
     "free_run",

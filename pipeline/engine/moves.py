@@ -10,12 +10,11 @@ import numpy as np
 from pipeline.engine.columns import hash_after_put, hash_after_take, head_of, lay, put, rest_of, settle, take
 from pipeline.engine.compiler import jit
 from pipeline.engine.evaluation import bit_count, low_bit, note_top
+from pipeline.engine.records import DEAL_BLOCKED, DEAL_NON_EMPTY
 from pipeline.engine.table import COLUMN_KEY, DEALT_KEY, MIX_1, ONE, RUN_KEY, S31, ZERO, mix
 
 u2, u8, i8 = np.uint16, np.uint64, np.int64
-DEAL_BLOCKED, DEAL_ALL, DEAL_NON_EMPTY = 0, 1, 2
 NO_SPLIT, SPLIT_ONTO_SUIT, SPLIT_ANYWHERE = 0, 1, 2
-DEAL = 0xFFFF
 ZERO_I, ONE_I = i8(0), i8(1)  # as variables: a literal would be another type, compiled anew
 NONE, ONLY_JOINS = i8(-1), i8(-2)
 

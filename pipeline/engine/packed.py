@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.engine.compiler import jit
+from pipeline.engine.compiler import jit, record
 from pipeline.engine.records import (
     ANY_SUIT,
     DEAL,
@@ -30,11 +30,6 @@ MAX_COLUMNS, MAX_CARDS, MAX_SETS = 16, 208, 24
 MAX_MOVES = 4096  # 16 columns, at most 13 heads each (26 when wrapped), 15 targets, and the deal
 LAYS, UNIT, SET = 1, 2, 4  # bits of `link[under, over]`
 SHARED = MAX_COLUMNS  # index of the salt that all columns have once the stock is empty
-
-
-def record(*fields: tuple[object, ...]) -> np.dtype[np.void]:
-    """Return an aligned record type."""
-    return np.dtype((np.record, np.dtype(list(fields), align=True)))
 
 
 REMOVED = record(("column", "i8"), ("down", "i8"), ("cards", "u1", 13))

@@ -69,15 +69,8 @@ def find_carriers(m, a):
 
 
 @jit
-def set_reachable(m, a):
-    """Whether a set is possible if every card may leave, again and again, once any card could ever carry it.
-
-    This gives each card that carried one back its place, so it errs on the player's side even more than the search, but
-    it is quick, and what cannot happen here cannot happen after any of the search's moves. An open column carries
-    anything: then nothing is claimed.
-    """
-    if a.open > 0:
-        return True
+def begin_reach(m, a):
+    """Note what is ready, uncovered and coming before any card has left."""
     find_carriers(m, a)
     for kin in range(64):
         a.gets_ready[kin] = a.ready[kin] > 0
@@ -91,47 +84,81 @@ def set_reachable(m, a):
                 kin = i8(m.kin[dealt_card(m, column, row)])
                 if kin & 15 == 13:
                     a.gets_ready[kin] = True
+
+
+@jit
+def coming_leave(m, a, column):
+    """Let the cards that coming rows bring to a column leave as soon as any card could carry them."""
+    for row in range(a.row, a.rows):
+        if a.coming[column] >> row & 1 == 1:
+            card = dealt_card(m, column, row)
+            if a.carrier[(card & 15) + 1]:
+                a.coming[column] -= 1 << row
+                a.gets_ready[m.kin[card]] = True
+
+
+@jit
+def dealt_leave(m, a, column):
+    """Let the dealt cards of a column leave, from the top, and unlock the tails below; returns whether one did."""
+    changed = False
+    while a.waiting[column] != 0:
+        row = last_row(a.waiting[column])
+        card = dealt_card(m, column, row)
+        above = (card & 15) + 1
+        if not (a.carrier[above] or (above < 14 and a.tails[row, above] > 0)):
+            break
+        a.waiting[column] -= 1 << row
+        a.gets_ready[m.kin[card]] = True
+        for q in range(1, 14):
+            if a.tails[row, q] > 0:
+                a.carrier[q] = True
+        changed = True
+    return changed
+
+
+@jit
+def bound_leave(m, a, column):
+    """Let the bound cards of a column leave, from the top, and uncover what is below; returns whether one did."""
+    changed = False
+    while a.waiting[column] == 0 and a.low[column] > 0:
+        i = a.low[column]
+        card = i8(m.cards[column, i])
+        if not a.carrier[(card & 15) + 1]:
+            break
+        a.gets_ready[m.kin[card]] = True
+        a.carrier[m.cards[column, i - 1] & 15] = True
+        changed = True
+        i -= 1
+        while i > 0 and (m.link[m.cards[column, i - 1], m.cards[column, i]] & LAYS) != 0:
+            a.gets_ready[m.kin[m.cards[column, i]]] = True
+            i -= 1
+        card = i8(m.cards[column, i])
+        if card & 15 == 13:
+            a.gets_ready[m.kin[card]] = True
+        a.low[column] = i
+    return changed
+
+
+@jit
+def set_reachable(m, a):
+    """Whether a set is possible if every card may leave, again and again, once any card could ever carry it.
+
+    This gives each card that carried one back its place, so it errs on the player's side even more than the search, but
+    it is quick, and what cannot happen here cannot happen after any of the search's moves. An open column carries
+    anything: then nothing is claimed.
+    """
+    if a.open > 0:
+        return True
+    begin_reach(m, a)
     changed = True
     while changed:
         changed = False
         for column in range(m.columns):
-            for row in range(a.row, a.rows):
-                if a.coming[column] >> row & 1 == 1:
-                    card = dealt_card(m, column, row)
-                    if a.carrier[(card & 15) + 1]:
-                        a.coming[column] -= 1 << row
-                        a.gets_ready[m.kin[card]] = True
-            while a.waiting[column] != 0:
-                row = last_row(a.waiting[column])
-                card = dealt_card(m, column, row)
-                above = (card & 15) + 1
-                if not (a.carrier[above] or (above < 14 and a.tails[row, above] > 0)):
-                    break
-                a.waiting[column] -= 1 << row
-                a.gets_ready[m.kin[card]] = True
-                for q in range(1, 14):
-                    if a.tails[row, q] > 0:
-                        a.carrier[q] = True
-                changed = True
-            while a.waiting[column] == 0:
-                i = a.low[column]
-                card = i8(m.cards[column, i])
-                if not a.carrier[(card & 15) + 1]:
-                    break
-                a.gets_ready[m.kin[card]] = True
-                a.carrier[m.cards[column, i - 1] & 15] = True
-                changed = True
-                while True:
-                    i -= 1
-                    card = i8(m.cards[column, i])
-                    if i == 0:
-                        return True
-                    if (m.link[m.cards[column, i - 1], card] & LAYS) == 0:
-                        break
-                    a.gets_ready[m.kin[card]] = True
-                if card & 15 == 13:
-                    a.gets_ready[m.kin[card]] = True
-                a.low[column] = i
+            coming_leave(m, a, column)
+            changed |= dealt_leave(m, a, column)
+            changed |= bound_leave(m, a, column)
+            if a.low[column] == 0:  # the column opens
+                return True
     for suit in range(m.set_suits):
         count = 0
         for rank in range(1, 14):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.engine.compiler import jit
+from pipeline.engine.compiler import jit, record
 from pipeline.engine.packed import (
     LAYS,
     MAX_CARDS,
     MAX_COLUMNS,
     constants,
-    record,
 )
 
 i8, u8 = np.int64, np.uint64

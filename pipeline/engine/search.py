@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,14 @@ from pipeline.engine.memory import MAX_RUN, make_memory, width_of
 from pipeline.engine.records import DEAL_BLOCKED, Result, Rules, Start
 from pipeline.engine.weights import WEIGHT_NAMES, Parameters, load_parameters
 
-SLICE = 1 << 17  # positions between looks at `stop` and turns of the complete search
+SLICE = 1 << 17  # positions of the beam between turns of the complete search
 SHORT_SLICE = 1 << 14  # the same for one pack
 LONGEST_LINE = 1 << 16
 LARGE_TABLE, LARGE_ARENA = 1 << 23, 1 << 21  # a memory that grew beyond is given back after the deal
 
 
 class _Memory:
-    """The beam's memory of this process for one width, shared by searches in turn."""
+    """The beam's memory for one width, shared by the searches of a thread in turn."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -33,7 +33,17 @@ class _Memory:
         self.owner = None
 
 
-_MEMORIES: dict[int, _Memory] = {}
+class _OfThread(threading.local):
+    """The memories of the thread that asks; the kernels run without the interpreter's lock."""
+
+    def __init__(self) -> None:
+        self.by_width: dict[int, _Memory] = {}
+
+    def memory(self, width: int) -> _Memory:
+        return self.by_width.get(width) or self.by_width.setdefault(width, _Memory(width))
+
+
+_OF_THREAD = _OfThread()
 
 
 def exhaust_share(cards: int, positions: int) -> int:
@@ -50,7 +60,7 @@ def exhaust_share(cards: int, positions: int) -> int:
 
 
 class Search:
-    """Settles positions of one kind of game. Reusable; not thread-safe: searches of one width share their memory.
+    """Settles positions of one kind of game. Reusable; not thread-safe, but each thread may have searches of its own.
 
     Parameters
     ----------
@@ -63,12 +73,12 @@ class Search:
     def __init__(self, rules: Rules, parameters: Parameters | str = "default") -> None:
         self.rules = rules
         self.parameters = load_parameters(parameters) if isinstance(parameters, str) else parameters
-        width = width_of(rules.columns)
-        self._memory = _MEMORIES.get(width) or _MEMORIES.setdefault(width, _Memory(width))
+        self._width = width_of(rules.columns)
+        self._memory = _OF_THREAD.memory(self._width)
         self._moves = np.zeros(LONGEST_LINE, np.uint16)
         self._exhaust: exhaust.Exhaust | None = None
 
-    def solve(self, start: Start, node_limit: int, stop: Callable[[], bool] | None = None) -> Result:
+    def solve(self, start: Start, node_limit: int) -> Result:
         """Search a position to a verdict, or until `node_limit` positions have been reached.
 
         Parameters
@@ -77,16 +87,15 @@ class Search:
             Where to begin.
         node_limit
             Most distinct positions to reach, at least 1.
-        stop
-            Asked now and then; when it says yes the search ends, unsettled.
         """
         if node_limit < 1:
             raise ValueError(f"node_limit {node_limit}: at least 1")
         if start.sets_done >= self.rules.sets_needed:
             return Result("won", 1, 0, np.zeros(0, np.uint16))
+        self._memory = _OF_THREAD.memory(self._width)
         with np.errstate(over="ignore"):  # keys wrap around; without the compiler numpy would say so
             self._set_up(start)
-            result = self._settle(start, node_limit, stop)
+            result = self._settle(start, node_limit)
         m = self._memory.array[0]
         if m.mask >= LARGE_TABLE or m.most_runs > LARGE_ARENA:
             self._memory.renew()
@@ -122,7 +131,7 @@ class Search:
             rank = card & 15
             m.want_of[card] = 1 << card + 1 if 1 <= rank < 13 else 1 << card - 12 if rank == 13 and rules.wrap else 0
 
-    def _settle(self, start: Start, node_limit: int, stop: Callable[[], bool] | None) -> Result:
+    def _settle(self, start: Start, node_limit: int) -> Result:
         memory, m = self._memory.array, self._memory.array[0]
         cards = sum(map(len, start.columns)) + len(start.stock)
         complete: exhaust.Exhaust | None = None
@@ -151,7 +160,7 @@ class Search:
                     if verdict == exhaust.WON:
                         return self._result("won", spent, complete, complete.line())
                     given_up = verdict == exhaust.FULL
-            if status == beam.LIMIT or positions + spent >= node_limit or (stop is not None and stop()):
+            if status == beam.LIMIT or positions + spent >= node_limit:
                 return self._result("unsettled", spent, complete, self._best_line())
             if finished:  # nothing is left for the beam but to look again with other noise
                 m.finished_modes = 0

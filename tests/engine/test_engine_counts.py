@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from engine_deals import facts, numbered, searcher
@@ -105,13 +106,17 @@ def test_the_same_again():
         assert facts(other.solve(numbered(variant, seed), 5000)) == first[variant, seed]
 
 
-def test_a_search_that_was_stopped_leaves_nothing_behind():
-    search, start = searcher("spider-4"), numbered("spider-4", 12)
-    expected = facts(search.solve(start, 3000))
-    stopped = search.solve(numbered("spider-4", 1), 10_000_000, stop=lambda: True)
-    assert stopped.verdict in ("unsettled", "won")
-    assert stopped.positions < 10_000_000
-    assert facts(search.solve(start, 3000)) == expected
+def test_threads_do_not_meet():
+    """Each thread with solvers of its own finds what one finds alone; the kernels run at the same time."""
+    deals = [("spider-relaxed", seed) for seed in range(8)] + [("spiderette", seed) for seed in range(4)]
+
+    def settle() -> list[object]:
+        searches = {variant: Search(engine_rules(load_variant(variant)), variant) for variant, _ in deals}
+        return [facts(searches[variant].solve(numbered(variant, seed), 20_000)) for variant, seed in deals]
+
+    alone = settle()
+    with ThreadPoolExecutor(4) as pool:
+        assert [task.result() for task in [pool.submit(settle) for _ in range(4)]] == [alone] * 4
 
 
 def test_a_fresh_process_finds_the_same():
