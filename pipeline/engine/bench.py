@@ -11,7 +11,7 @@ from pipeline.engine.search import Search
 
 SUIT, ANY = 0, 2
 SPIDER = Rules(10, DEAL_BLOCKED, SUIT, SUIT, False, 8)
-GAMES = (  # parameters, rules, suits, face-down cards of the ten columns, cards of the columns
+GAMES = (  # parameters, rules, suits, face-down cards and cards of the columns
     ("spider-4", SPIDER, 4, (5,) * 4 + (4,) * 6, (6,) * 4 + (5,) * 6),
     ("spider-2", SPIDER, 2, (5,) * 4 + (4,) * 6, (6,) * 4 + (5,) * 6),
     ("grounds-for-a-divorce", Rules(10, DEAL_NON_EMPTY, SUIT, SUIT, False, 8), 4, (0,) * 10, (5,) * 10),
@@ -19,6 +19,7 @@ GAMES = (  # parameters, rules, suits, face-down cards of the ten columns, cards
     ("default", Rules(10, DEAL_NON_EMPTY, SUIT, SUIT, True, 8), 4, (0,) * 10, (5,) * 10),
     ("default", Rules(10, DEAL_BLOCKED, ANY, SUIT, False, 8), 4, (5,) * 4 + (4,) * 6, (6,) * 4 + (5,) * 6),
     ("default", Rules(10, DEAL_BLOCKED, SUIT, SUIT, False, 4), 4, (0,) * 10, (8, 8, 8, 7, 6, 5, 4, 3, 2, 1)),
+    ("spiderette", Rules(7, DEAL_BLOCKED, SUIT, SUIT, False, 4), 4, (0, 1, 2, 3, 4, 5, 6), (1, 2, 3, 4, 5, 6, 7)),
 )
 DEALS = 4  # of each game
 SIGNATURE_LIMIT = 20_000
