@@ -8,30 +8,35 @@ source and the presets in it, Solvitaire's rules differ from ours in that
 - two cards or more join another column only in their own suit;
 - Spiderette's stock deals onto empty columns, too.
 
-None of these explains the gap: most deals that we prove lost end before a set is near, or a column empty. A King that
-may be laid on an Ace would (of lost deals 9 in 12 of Spiderette, 18 in 28 of Simple Simon are won then, which fits),
-but the source that is public forbids it. So these tests hold our losses by other means: small ones are proved again by
-the referee alone, by trying everything.
+None of these explains the gap: most deals that we prove lost end before a set is near, or a column empty; and moving
+sequences of any suits together would not close it (95.1% of 1,000 deals of Simple Simon are won then). A King that
+may be laid on an Ace does: with it 97.70% of 10,000 deals of Simple Simon are won and 2.28% lost (theirs: 97.45% and
+2.55%), and 99.62% of 5,000 of Spiderette (theirs: 99.62%). The source that is public forbids it, though. So these
+tests hold our losses by other means: small ones are proved again by the referee alone, by trying everything; and with
+that one rule changed, both intervals hold the published rate.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from pipeline.analysis.statistics import WinRate, win_rate
 from pipeline.game.deals import deal
 from pipeline.game.rules import Position
-from pipeline.game.variants import load_variant
+from pipeline.game.variants import Variant, load_variant, read_variant
 from pipeline.solver import Solver
 
 DEALS = range(1, 301)
+CONFIGS = Path(__file__).parents[2] / "configs"
 
 
-def settle(name: str, limit: int) -> WinRate:
+def settle(variant: Variant, limit: int) -> WinRate:
     """Settle the first native deals of a game."""
-    variant, solver = load_variant(name), Solver()
+    solver = Solver()
     verdicts = Counter(solver.solve(deal(variant, seed), limit).verdict for seed in DEALS)
     return win_rate(len(DEALS), verdicts["won"], verdicts["lost"])
 
@@ -46,15 +51,26 @@ def published(name: str) -> float:
     ("name", "limit", "settled"),
     [
         ("simple-simon", 2_000_000, 0.99),
-        ("spiderette", 200_000, 0.85),
+        ("spiderette", 200_000, 0.88),
         pytest.param("spiderette", 2_000_000, 0.95, marks=pytest.mark.slow),
     ],
 )
 def test_most_deals_are_settled(name, limit, settled):
-    rate = settle(name, limit)
+    rate = settle(load_variant(name), limit)
     assert rate.won + rate.lost >= settled * rate.deals
     # Not the same game, then: the published rate is above all that ours can be. Should this ever fail, losses are gone.
     assert rate.interval.high < published(name)
+
+
+@pytest.mark.parametrize("name", ["simple-simon", "spiderette"])
+def test_with_kings_on_aces_the_published_rate_is_met(name):
+    wrapped = read_variant(CONFIGS / "wrapped" / f"{name}-wrapped.toml")
+    assert replace(wrapped, id=name, name=load_variant(name).name, wrap=False, documented=()) == replace(
+        load_variant(name), documented=()
+    ), "the same game but for the one rule"
+    rate = settle(wrapped, 100_000)
+    assert rate.interval.low < published(name) < rate.interval.high
+    assert rate.won + rate.lost >= 0.95 * rate.deals
 
 
 def lost_by_the_referee(name: str, seed: int, most: int) -> bool:
