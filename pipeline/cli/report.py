@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli import options
+from pipeline.cli import options, records
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,18 +70,19 @@ def report(
     )
     made = report_of(samples)
     if out is None:
-        click.echo(_render(made, runs, output_format or "table"), nl=False)
+        click.echo(render(made, runs, output_format or "table"), nl=False)
         return
     out.mkdir(parents=True, exist_ok=True)
     for name in FILES if output_format is None else [output_format]:
         path = out / FILES.get(name, "report.txt")
-        path.write_text(_render(made, runs, name), encoding="utf-8")
+        path.write_text(render(made, runs, name), encoding="utf-8")
         options.message(f"wrote {path}", verbosity)
     if output_format is None:
-        click.echo(_render(made, runs, "table"), nl=False)
+        click.echo(render(made, runs, "table"), nl=False)
 
 
-def _render(made: Report, runs: list[RunRecord], form: str) -> str:
+def render(made: Report, runs: list[RunRecord], form: str) -> str:
+    """Return a report in one of `FORMATS`; the page also says who the runs were."""
     from pipeline.analysis import tables
     from pipeline.analysis.report import report_json
 
@@ -91,7 +91,7 @@ def _render(made: Report, runs: list[RunRecord], form: str) -> str:
 
         return report_page(made, runs)
     if form == "json":
-        return json.dumps(report_json(made), indent=2) + "\n"
+        return records.to_json(report_json(made))
     forms = {"table": tables.text_report, "markdown": tables.markdown_report, "csv": tables.csv_report}
     return forms[form](made)
 

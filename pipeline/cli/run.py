@@ -184,20 +184,23 @@ def _show_plan(settings: RunSettings, output_format: str) -> None:
 
 
 def _print_report(settings: RunSettings, output_format: str) -> None:
-    from pipeline.analysis import tables
+    """Print the report of what was asked for: each variant in its own numbering."""
     from pipeline.analysis.plans import read_runs
-    from pipeline.analysis.report import report_json, report_of
+    from pipeline.analysis.report import report_of
     from pipeline.analysis.samples import read_samples
     from pipeline.batch.store import Store
+    from pipeline.cli.report import render
 
     store = Store(settings.data)
-    variants = [deals.variant for deals in settings.deals]
-    made = report_of(read_samples(store, read_runs(store), variants=variants, numbering=settings.deals[0].numbering))
-    if output_format == "json":
-        click.echo(records.to_json(report_json(made)), nl=False)
-        return
-    forms = {"table": tables.text_report, "markdown": tables.markdown_report, "csv": tables.csv_report}
-    click.echo(forms[output_format](made), nl=False)
+    runs = read_runs(store)
+    made = report_of(
+        [
+            sample
+            for deals in settings.deals
+            for sample in read_samples(store, runs, variants=[deals.variant], numbering=deals.numbering)
+        ]
+    )
+    click.echo(render(made, runs, output_format), nl=False)
 
 
 @click.command()

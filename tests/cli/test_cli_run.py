@@ -87,6 +87,16 @@ def test_run_with_a_report(winnable, data, tmp_path):
     assert json.loads(out)[0]["deals"] == 12
 
 
+def test_a_report_on_variants_of_different_numberings(winnable, tmp_path):
+    text = 'seeds = "1:3"\nreport = true\n[variant.spider-1]\nnumbering = "pysol"\n[variant.spider-easy]\n'
+    (tmp_path / "run.toml").write_text('variants = ["spider-1", "spider-easy"]\n' + text)
+    assert winnable("run", "--variant", "spider-1", "--seeds", "1:2", "--nodes", "50000")[0] == 0
+    code, out, err = winnable("run", "run.toml", "--format", "json")
+    assert code == 0, err
+    reported = [(entry["variant"], entry["numbering"], entry["deals"]) for entry in json.loads(out)["variants"]]
+    assert reported == [("spider-1", "pysol", 3), ("spider-easy", "native", 3)]
+
+
 def test_a_dry_run_does_nothing_and_estimates(winnable, data):
     before = tree(data)
     code, out, _ = winnable("run", "--variant", "spider-1", "--seeds", "1:1000", "--dry-run", "--format", "json")
