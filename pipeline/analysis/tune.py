@@ -314,7 +314,7 @@ def _join(executor: Executor, parts: Sequence[Future[list[Effort]]]) -> list[Eff
     try:
         return [effort for part in parts for effort in part.result()]
     except executor.lost as error:
-        raise WinnableError(f"a worker died: {error}; the same command goes on from the last generation") from error
+        raise WinnableError(f"a worker died: {error}; with --state the same command goes on") from error
 
 
 class Candidate(Solver):

@@ -55,11 +55,14 @@ def compact(data: Path | None, variants: tuple[str, ...], numbering: str | None,
     Example:
       winnable compact
     """
+    from pipeline.cli.main import goes_on
+
     store = _existing(options.data_directory(data))
     chosen = _chosen(store, variants, numbering)
     if not chosen:
         options.message(f"{store.data}: no outcomes", verbosity)
         return
+    goes_on()
     with store.writing("compact"):
         for partition in chosen:
             before, after = store.compact(partition)
@@ -190,6 +193,7 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
     """
     from pipeline.batch import transfer
     from pipeline.batch.store import Store
+    from pipeline.cli.main import goes_on
 
     target, other = Store(options.data_directory(data)), _existing(source)
     if target.data.resolve() == other.data.resolve():
@@ -198,6 +202,7 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
     if not chosen:
         options.message(f"{source}: no outcomes to merge", verbosity)
         return
+    goes_on()
     with target.writing("merge"):
         for partition, added, replaced in transfer.merge(target, other, chosen, _rules_by_id(variants)):
             options.message(f"{partition}: {added:,} deals added, {replaced:,} replaced", verbosity)

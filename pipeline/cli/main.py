@@ -23,6 +23,7 @@ from pipeline.errors import WinnableError
 
 INTERRUPTED = 130
 TERMINATED = 143
+_GOES_ON = "pipeline.cli.goes_on"
 
 
 class Entry(NamedTuple):
@@ -61,6 +62,28 @@ COMMANDS: dict[str, Entry] = {
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM, raised where it struck: whatever drains on Ctrl-C drains on it too."""
+
+
+def goes_on() -> None:
+    """Note that the command at work goes on where it was when it is called again; said if a signal ends it."""
+    click.get_current_context().meta[_GOES_ON] = True
+
+
+def raise_if_stopped(reason: str | None) -> None:
+    """End the command with the exit code of the signal that stopped its run; a run that was not stopped by one is fine.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Also as `Terminated`.
+    """
+    from pipeline.batch.stopping import INTERRUPTED as SIGINT_REASON
+    from pipeline.batch.stopping import TERMINATED as SIGTERM_REASON
+
+    if reason == SIGTERM_REASON:
+        raise Terminated
+    if reason == SIGINT_REASON:
+        raise KeyboardInterrupt
 
 
 class LazyGroup(click.Group):
@@ -123,7 +146,7 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Every command has its own --help. Exit codes: 0 done, 1 unexpected, 2 wrong usage, 3 bad data or "
-    "configuration, 4 solver fault, 5 some deals failed, 130 interrupted, 143 terminated (both can be resumed).",
+    "configuration, 4 solver fault, 5 some deals failed, 130 interrupted, 143 terminated.",
 )
 @click.option(
     "--version",
@@ -165,9 +188,11 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     if "_WINNABLE_COMPLETE" in os.environ:
         cli.main(prog_name="winnable")  # Click writes the shell's completion and exits
     words = sys.argv[1:] if arguments is None else list(arguments)
+    meta: dict[str, object] = {}
     try:
         # Not cli.main(): it would end a closed pipe with exit 1 and hide which signal stopped the command.
         with cli.make_context("winnable", words) as context:
+            meta = context.meta
             cli.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -177,9 +202,9 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except Terminated:
-        return _complain("terminated; the same command goes on from here", TERMINATED)
+        return _complain(f"terminated{_hint(meta)}", TERMINATED)
     except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted; the same command goes on from here", INTERRUPTED)
+        return _complain(f"interrupted{_hint(meta)}", INTERRUPTED)
     except BrokenPipeError:
         return _silence_stdout()
     except OSError as error:
@@ -191,6 +216,10 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         return 1
     return 0
+
+
+def _hint(meta: dict[str, object]) -> str:
+    return "; the same command goes on from here" if _GOES_ON in meta else ""
 
 
 def _prepare_process() -> None:

@@ -69,6 +69,7 @@ def nightly(
     from pipeline.batch.config import load_settings
     from pipeline.batch.logs import show_on_terminal
     from pipeline.batch.store import Store
+    from pipeline.cli.main import goes_on
     from pipeline.errors import ConfigError
 
     date = _date(day)
@@ -77,6 +78,7 @@ def nightly(
         raise ConfigError(f"{config}: has no table [nightly], which says how much a night does")
     numbers = settings.nightly or planning.DEFAULTS
     show_on_terminal(verbosity)
+    goes_on()
     nights = planning.Nights(Store(settings.data))
     with nights.working():
         night = nights.load(date)
@@ -169,9 +171,8 @@ class _Work:
         """Settle what is left of a plan."""
         from pipeline.batch.nightly import run_settings
         from pipeline.batch.runs import run
-        from pipeline.batch.stopping import INTERRUPTED, TERMINATED
         from pipeline.batch.window import NoProgress
-        from pipeline.cli.main import Terminated
+        from pipeline.cli.main import raise_if_stopped
         from pipeline.cli.progress import RunBar, wanted
 
         settings = run_settings(self.settings, plan, nodes)
@@ -183,8 +184,7 @@ class _Work:
         bar = RunBar() if wanted(self.verbosity) else NoProgress()
         summary = run(settings, progress=bar, echo=partial(options.message, verbosity=self.verbosity))
         self.failed += summary.failed
-        if summary.stopped in (INTERRUPTED, TERMINATED):
-            raise Terminated if summary.stopped == TERMINATED else KeyboardInterrupt
+        raise_if_stopped(summary.stopped)
         self.in_time = summary.stopped is None
 
     def check(self) -> None:

@@ -98,14 +98,16 @@ def build(
 
 def _build(make: Any, data: Path | None, workers: int | None, verbosity: int) -> Pool:
     """Build with progress on the terminal; a signal ends the command with its code."""
-    from pipeline.cli.main import Terminated
+    from pipeline.cli.main import goes_on, raise_if_stopped
     from pipeline.pools.settling import StoppedError
 
+    goes_on()
     settling, listeners, bars = _watched(data, workers, verbosity)
     try:
         built: Pool = make(settling, listeners)
     except StoppedError as stop:
-        raise (Terminated if stop.reason == "terminated" else KeyboardInterrupt) from None
+        raise_if_stopped(stop.reason)
+        raise
     finally:
         for bar in bars:
             bar.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from pipeline.analysis.samples import Sample
 
 FORMATS = ("table", "markdown", "csv", "json", "html")
+# The variables that hold for a comparison: what a run is to do, and how long, says nothing about the two sides.
+WHERE_TO_SETTLE = tuple(
+    f"WINNABLE_{name}" for name in ("WORKERS", "EXECUTOR", "SCHEDULER", "TLS_CA", "TLS_CERT", "TLS_KEY")
+)
 FILES = {"html": "report.html", "markdown": "report.md", "csv": "report.csv", "json": "report.json"}
 
 
@@ -174,14 +179,15 @@ def _settle(weights: Path | None, flags: dict[str, Any], verbosity: int) -> list
     from pipeline.batch.config import load_settings
     from pipeline.batch.store import Store
     from pipeline.batch.window import NoProgress
+    from pipeline.cli.main import raise_if_stopped
     from pipeline.cli.progress import RunBar, wanted
 
     if not flags["variants"] or not flags["seeds"]:
         raise UsageError("weights are compared on deals settled now: give --variant and --seeds")
     with TemporaryDirectory(prefix="winnable-") as scratch:
-        settings = load_settings(None, {**flags, "seeds_from": None, "data": Path(scratch)})
+        environment = {name: os.environ[name] for name in WHERE_TO_SETTLE if name in os.environ}
+        settings = load_settings(None, {**flags, "seeds_from": None, "data": Path(scratch)}, environment)
         summary = run_trial(settings, weights, RunBar() if wanted(verbosity) else NoProgress())
-        if summary.stopped is not None:
-            raise KeyboardInterrupt
+        raise_if_stopped(summary.stopped)
         summary.raise_if_failed()
         return read_samples(Store(scratch), variants=[deals.variant for deals in settings.deals])

@@ -95,12 +95,14 @@ def run(config: Path | None, dry_run: bool, output_format: str, verbosity: int, 
     from pipeline.batch.config import load_settings
     from pipeline.batch.logs import show_on_terminal
     from pipeline.batch.runs import run as settle
+    from pipeline.cli.main import goes_on
 
     settings = load_settings(config, _flags(flags))
     show_on_terminal(verbosity)
     if dry_run:
         _show_plan(settings, output_format)
         return
+    goes_on()
     bar = _progress(verbosity)
     summary = settle(settings, progress=bar, echo=None if verbosity < 0 else lambda text: options.message(text))
     if settings.report and summary.stopped is None:
@@ -128,15 +130,13 @@ def _progress(verbosity: int) -> Any:
 
 def _end(summary: RunSummary, verbosity: int) -> None:
     """End with the exit code that the run has earned."""
-    from pipeline.batch.stopping import INTERRUPTED, MAX_TIME, TERMINATED
-    from pipeline.cli.main import Terminated
+    from pipeline.batch.stopping import MAX_TIME
+    from pipeline.cli.main import raise_if_stopped
 
     if summary.stopped == MAX_TIME:
         options.message(f"time is up: {summary.left:,} deals left; the same command goes on from here", verbosity)
-    if summary.stopped not in (INTERRUPTED, TERMINATED):
-        summary.raise_if_failed()
-        return
-    raise Terminated if summary.stopped == TERMINATED else KeyboardInterrupt
+    raise_if_stopped(summary.stopped)
+    summary.raise_if_failed()
 
 
 def _run_records(summary: RunSummary) -> list[dict[str, Any]]:

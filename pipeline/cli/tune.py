@@ -94,6 +94,7 @@ def tune(
     from pipeline.analysis import tune as tuning
     from pipeline.analysis import tuned
     from pipeline.batch.files import write_text
+    from pipeline.cli.main import goes_on
     from pipeline.errors import UsageError
     from pipeline.solver import warm
 
@@ -114,6 +115,8 @@ def tune(
     plan.check_seeds(generations, held_out)
     tuning.require_cmaes()
     history = tuning.History(plan, state)
+    if state is not None:
+        goes_on()
     if history.generations:
         options.message(f"going on after generation {min(len(history.generations), generations)}", verbosity)
     warm(chosen, lambda text: options.message(text, verbosity))

@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -257,3 +259,38 @@ def test_compare_weights_in_memory(tmp_path):
     (entry,) = json.loads(done.stdout)["comparisons"]
     assert (entry["deals"], entry["settled"]) == (8, [8, 8])
     assert "times the positions of A" in " ".join(entry["conclusions"])
+
+
+def weights_and_a_shard(variant, seeds):
+    """Words and environment of a comparison of the shipped weights with themselves, among variables of a run."""
+    others = {"WINNABLE_MAX_TIME": "1s", "WINNABLE_SHARD": "1/4", "WINNABLE_CHUNK": "1", "WINNABLE_NODES": "1"}
+    words = ("compare", "shipped", "shipped", "--variant", variant, "--seeds", seeds, "--workers", "1")
+    return [sys.executable, "-m", "pipeline", *words], os.environ | others
+
+
+def test_compare_takes_nothing_of_a_run_from_the_environment():
+    words, environment = weights_and_a_shard("spider-1", "1:8")
+    done = subprocess.run([*words, "--format", "json"], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (entry,) = json.loads(done.stdout)["comparisons"]
+    assert (entry["deals"], entry["settled"]) == (8, [8, 8])
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_comparison_with_its_code(tmp_path, number, code):
+    words, environment = weights_and_a_shard("spider-4", "1:100000")
+    process = subprocess.Popen(
+        words, env=environment | {"TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 180
+    while not list(tmp_path.glob("winnable-*/runs/*.log")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1)
+    process.send_signal(number)
+    try:
+        _, err = process.communicate(timeout=180)
+    finally:
+        process.kill()
+    assert process.returncode == code, err
+    assert err.splitlines()[-1] in ("Error: interrupted", "Error: terminated"), "nothing of it is kept"
+    assert not list(tmp_path.glob("winnable-*"))
