@@ -44,7 +44,7 @@ def _chosen(store: Store, variants: tuple[str, ...], numbering: str | None) -> l
 @click.command()
 @options.data_option
 @options.variants_option
-@options.numbering_option
+@options.numbering_filter
 @options.verbosity_options
 def compact(data: Path | None, variants: tuple[str, ...], numbering: str | None, verbosity: int) -> None:
     r"""Join many small parts into few sorted ones.
@@ -72,7 +72,7 @@ def compact(data: Path | None, variants: tuple[str, ...], numbering: str | None,
 @click.command()
 @options.data_option
 @options.variants_option
-@options.numbering_option
+@options.numbering_filter
 @click.option(
     "--sample",
     type=options.COUNT,
@@ -179,7 +179,7 @@ def _show_findings(findings: list[Any], output_format: str) -> None:
 @click.argument("source", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="SOURCE")
 @options.data_option
 @options.variants_option
-@options.numbering_option
+@options.numbering_filter
 @options.verbosity_options
 def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering: str | None, verbosity: int) -> None:
     r"""Take in the outcomes of another dataset.
@@ -211,7 +211,7 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
 @click.command()
 @options.data_option
 @options.variants_option
-@options.numbering_option
+@options.numbering_filter
 @options.seeds_options
 @click.option("--columns", metavar="A,B,...", help="Columns to write.  [default: all]")
 @options.format_option("csv", "json", "jsonl", default="csv")

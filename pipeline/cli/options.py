@@ -121,6 +121,13 @@ def numbering_option(command: Command) -> Command:
     )(command)
 
 
+def numbering_filter(command: Command) -> Command:
+    """Add `--numbering` (`numbering: str | None`) where it chooses among outcomes that are there."""
+    return click.option(
+        "--numbering", type=click.Choice(NUMBERINGS), help="Only deals of this numbering.  [default: all]"
+    )(command)
+
+
 def seeds_options(command: Command) -> Command:
     """Add `--seeds` (`seeds: tuple[range, ...]`) and `--seeds-from` (`seeds_from: Path | None`)."""
     command = click.option(

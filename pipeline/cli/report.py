@@ -27,7 +27,7 @@ FILES = {"html": "report.html", "markdown": "report.md", "csv": "report.csv", "j
 @click.command()
 @options.data_option
 @options.variants_option
-@options.numbering_option
+@options.numbering_filter
 @options.seeds_options
 @click.option("--format", "output_format", type=click.Choice(FORMATS), help="Form of the output.  [default: table]")
 @click.option(

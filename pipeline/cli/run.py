@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli import options, records
+from pipeline.cli import boards, options, records
 
 if TYPE_CHECKING:
-    from pipeline.batch.config import RunSettings
+    from pipeline.analysis.plans import RunRecord
+    from pipeline.batch.config import Deals, RunSettings
     from pipeline.batch.manifest import RunSummary
-    from pipeline.batch.store import Partition
+    from pipeline.batch.seeds import Seeds
+    from pipeline.batch.store import Partition, Store
 
 _CONFIG = click.argument(
     "config", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="[CONFIG]"
@@ -203,49 +207,56 @@ def _print_report(settings: RunSettings, output_format: str) -> None:
     click.echo(render(made, runs, output_format), nl=False)
 
 
+# ---- status
+
+
 @click.command()
 @_CONFIG
 @options.data_option
 @options.variants_option
-@options.numbering_option
+@options.numbering_filter
 @options.seeds_options
-@options.nodes_option()
+@click.option(
+    "--nodes",
+    type=options.COUNT,
+    metavar="N",
+    help="Count as missing what is unsettled at a smaller limit, too.  [default: the configuration's limit, that of "
+    "the earlier runs, or with --seeds 1000000]",
+)
 @options.format_option()
 @options.verbosity_options
 def status(config: Path | None, output_format: str, verbosity: int, **flags: Any) -> None:
     r"""Show what is done, what is missing, and at which limits.
 
-    What is missing is counted against the configuration or the seeds given; without them, against what earlier runs
-    planned.
+    Missing is what 'winnable run' would settle: of the configuration or the seeds given; without them, of what earlier
+    runs planned, at their limits.
 
     \b
     Examples:
       winnable status
       winnable status configs/documented.toml
       winnable status --variant spider-4 --seeds 1:100000
+      winnable status --nodes 10M
     """
-    from pipeline.analysis.plans import planned, read_runs
+    from pipeline.analysis.plans import read_runs
     from pipeline.batch import lock
-    from pipeline.batch.config import load_settings
     from pipeline.batch.overview import status_of
     from pipeline.batch.store import Store
 
-    settings = load_settings(config, _flags(flags), need_seeds=False)
+    settings, asked = _asked(config, flags)
     store = Store(settings.data)
     runs = read_runs(store)
-    wanted = {partition: plan.seeds for partition, plan in planned(runs).items()}
-    wanted |= {_partition(deals): deals.seeds for deals in settings.deals if deals.seeds}
-    asked = {_partition(deals) for deals in settings.deals} if config or flags["variants"] else None
-    partitions = [one for one in sorted({*store.partitions(), *wanted}) if asked is None or one in asked]
+    plans = _plans(store, runs, settings, asked, boards.setting("nodes", flags["nodes"], None))
     rows = []
-    for found in (status_of(store, partition, wanted.get(partition)) for partition in partitions):
+    for partition, plan in plans.items():
+        found = status_of(store, partition)
         rows.append(
             {
-                "variant": found.partition.variant,
-                "numbering": found.partition.numbering,
+                "variant": partition.variant,
+                "numbering": partition.numbering,
                 "seeds": f"{found.first}:{found.last}" if found.deals else "-",
                 "done": found.deals,
-                "missing": found.missing,
+                "missing": _missing(store, partition, plan),
                 "won": found.won,
                 "lost": found.lost,
                 "unsettled": found.unsettled,
@@ -263,7 +274,50 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
         options.message(f"last run {runs[-1].id}: {state}", verbosity)
 
 
-def _partition(deals: Any) -> Partition:
+def _asked(config: Path | None, flags: dict[str, Any]) -> tuple[RunSettings, Callable[[Partition], bool]]:
+    """Return what a run would be told, and which partitions are asked about; all without a variant or configuration."""
+    from pipeline.batch.config import load_settings
+    from pipeline.game.variants import MAIN_VARIANTS, load_variant
+
+    if config or flags["variants"] or os.environ.get("WINNABLE_VARIANTS"):
+        settings = load_settings(config, _flags(flags), need_seeds=False)
+        return settings, {_partition(deals) for deals in settings.deals}.__contains__
+    numbering = boards.setting("numbering", flags["numbering"], "native")
+    variants = tuple(word for word in MAIN_VARIANTS if numbering in load_variant(word).numberings)
+    settings = load_settings(None, _flags({**flags, "variants": variants}), need_seeds=False)
+    return settings, lambda partition: flags["numbering"] in (None, partition.numbering)
+
+
+def _plans(
+    store: Store,
+    runs: list[RunRecord],
+    settings: RunSettings,
+    asked: Callable[[Partition], bool],
+    nodes: int | None,
+) -> dict[Partition, dict[int, Seeds]]:
+    """Return, by partition, the seeds that should be searched, by node limit."""
+    from pipeline.batch.seeds import Seeds
+
+    planned: dict[Partition, dict[int, list[range]]] = {partition: {} for partition in store.partitions()}
+    for partition, plan in (entry for run in runs for entry in run.plans):
+        planned.setdefault(partition, {}).setdefault(nodes or plan.nodes, []).extend(plan.seeds.ranges)
+    found = {
+        partition: {limit: Seeds.of(ranges) for limit, ranges in by_limit.items()}
+        for partition, by_limit in planned.items()
+    }
+    found |= {_partition(deals): {deals.nodes: deals.seeds} for deals in settings.deals if deals.seeds}
+    return {partition: found[partition] for partition in sorted(found) if asked(partition)}
+
+
+def _missing(store: Store, partition: Partition, plan: dict[int, Seeds]) -> int:
+    """Count the deals of a plan that a run would settle."""
+    from pipeline.batch.seeds import Seeds
+
+    lacking = [store.missing(partition, seeds, limit) for limit, seeds in plan.items()]
+    return Seeds.of(piece for seeds in lacking for piece in seeds.ranges).count
+
+
+def _partition(deals: Deals) -> Partition:
     from pipeline.batch.store import Partition
 
     return Partition(deals.variant.id, deals.numbering)

@@ -129,6 +129,39 @@ def test_status(winnable, data):
     assert "spider-easy" in winnable("status")[1]
 
 
+def test_status_counts_what_is_unsettled_at_a_smaller_limit(winnable):
+    def missing(*words):
+        code, out, err = winnable("status", "--format", "json", *words)
+        assert code == 0, err
+        return {(row["variant"], row["numbering"]): row["missing"] for row in json.loads(out)}
+
+    one, other = ("--variant", "spider-4", "--seeds", "1:3"), ("--numbering", "pysol", "--nodes", "2")
+    assert winnable("run", *one, "--nodes", "1", "-q")[0] == 0
+    assert winnable("run", *one, *other, "-q")[0] == 0
+    native, pysol = ("spider-4", "native"), ("spider-4", "pysol")
+    assert missing() == {native: 0, pysol: 0}, "at the limits of the runs"
+    assert missing("--nodes", "2") == {native: 3, pysol: 0}
+    assert missing("--nodes", "10M") == {native: 3, pysol: 3}
+    assert missing("--variant", "spider-4") == {native: 0}
+    assert missing("--variant", "spider-4", "--seeds", "1:5") == {native: 5}, "as a run without --nodes"
+    assert missing("--variant", "spider-4", "--seeds", "1:5", "--nodes", "1") == {native: 2}
+
+
+def test_status_of_a_numbering(winnable, data):
+    def partitions(*words):
+        code, out, err = winnable("status", "--format", "json", *words)
+        assert code == 0, err
+        return {(row["variant"], row["numbering"]) for row in json.loads(out)}
+
+    assert winnable("run", "--variant", "spider-1", "--numbering", "kpat", "--seeds", "1", "-q")[0] == 0
+    assert partitions("--numbering", "kpat") == {("spider-1", "kpat")}
+    assert partitions("--numbering", "native") == {("spider-1", "native"), ("spider-easy", "native")}
+    assert partitions("--numbering", "pysol") == set()
+    kpat = partitions("--numbering", "kpat", "--seeds", "1:9")
+    assert ("spider-4", "kpat") in kpat
+    assert {numbering for _, numbering in kpat} == {"kpat"}
+
+
 def test_a_variable_that_is_nearly_ours_is_named(winnable, data, monkeypatch):
     for name in ("WINNABLE_NODE", "WINNABLE_CACHE", "WINNABLE_RETRY_QQQQQQQ"):
         monkeypatch.setenv(name, "none")
