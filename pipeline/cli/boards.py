@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -62,7 +61,7 @@ def chosen_board(variant: str | None, numbering: str | None, seed: int | None, b
         raise UsageError("which deal? give --variant V --seed N, or --board FILE")
     from pipeline.game.deals import deal
 
-    return deal(rules, seed, setting("numbering", numbering, "native"))
+    return deal(rules, seed, options.setting("numbering", numbering, "native"))
 
 
 def chosen_variant(word: str | None) -> Variant | None:
@@ -108,23 +107,6 @@ def read_text(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{name_of(path)}: is no text: byte {error.start} is not UTF-8") from error
-
-
-def setting(key: str, flag: Any, default: Any) -> Any:
-    """Return a flag, else its `WINNABLE_*` variable, else the default.
-
-    Raises
-    ------
-    ConfigError
-        The variable's value is not allowed.
-    """
-    from pipeline.batch.config import ConfigFile, Layers
-
-    if flag is not None:
-        return flag
-    variable = f"WINNABLE_{key.upper()}"
-    layers = Layers(ConfigFile({}, "", Path()), {variable: os.environ.get(variable, "")}, {})
-    return layers.environment.get(key, default)
 
 
 @contextlib.contextmanager

@@ -146,12 +146,11 @@ def _audit(
     verbosity: int,
 ) -> Any:
     from pipeline.batch.audit import Audit
-    from pipeline.batch.config import usable_cores
     from pipeline.batch.executors import ProcessExecutor
     from pipeline.cli.progress import CountBar, wanted
 
     ids = {variant.id for variant in options.chosen_variants(variants)}
-    executor = ProcessExecutor(workers or usable_cores())
+    executor = ProcessExecutor(options.worker_count(workers))
     audit = Audit(
         store,
         rules,

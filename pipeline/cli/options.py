@@ -234,6 +234,37 @@ def data_directory(data: Path | None) -> Path:
     return data or Path(os.environ.get("WINNABLE_DATA") or "data")
 
 
+def setting(key: str, flag: Any, default: Any) -> Any:
+    """Return a flag, else its `WINNABLE_*` variable, else the default; for commands without a configuration file.
+
+    Raises
+    ------
+    ConfigError
+        The variable's value is not allowed.
+    """
+    from pipeline.batch.config import ConfigFile, Layers
+
+    if flag is not None:
+        return flag
+    variable = f"WINNABLE_{key.upper()}"
+    layers = Layers(ConfigFile({}, "", Path()), {variable: os.environ.get(variable, "")}, {})
+    return layers.environment.get(key, default)
+
+
+def worker_count(workers: int | None) -> int:
+    """Return `--workers`, else `WINNABLE_WORKERS`, else one a core; for commands without a configuration file.
+
+    Raises
+    ------
+    ConfigError
+        The variable's value is not allowed.
+    """
+    from pipeline.batch.config import usable_cores
+
+    found: int | None = setting("workers", workers, None)
+    return found or usable_cores()
+
+
 def check_place(flag: str, file: Path | None) -> None:
     """Refuse a file to be written where there is no directory for it, before the work is done.
 

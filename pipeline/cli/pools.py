@@ -85,10 +85,10 @@ def build(
     from pipeline.solver import DEFAULT_LIMIT
 
     (rules,) = options.chosen_variants((variant,))
-    name = boards.setting("numbering", numbering, "native")
+    name = options.setting("numbering", numbering, "native")
     deal(rules, first, name)
     options.check_place("--out", out)
-    order = Order(rules, count, name, boards.setting("nodes", nodes, DEFAULT_LIMIT), first)
+    order = Order(rules, count, name, options.setting("nodes", nodes, DEFAULT_LIMIT), first)
     show_on_terminal(verbosity)
     built = _build(lambda settling, listeners: build_pool(order, settling, listeners), data, workers, verbosity)
     write_pool(built, out)
@@ -126,7 +126,7 @@ def _watched(data: Path | None, workers: int | None, verbosity: int) -> tuple[Se
 
     settling = Settling(
         options.data_directory(data),
-        boards.setting("workers", workers, None),
+        options.worker_count(workers),
         progress=RunBar() if visible else None,
         echo=lambda text: options.message(text, verbosity),
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli import boards, options, records
+from pipeline.cli import options, records
 
 if TYPE_CHECKING:
     from pipeline.analysis.plans import RunRecord
@@ -246,7 +246,7 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
     settings, asked = _asked(config, flags)
     store = Store(settings.data)
     runs = read_runs(store)
-    plans = _plans(store, runs, settings, asked, boards.setting("nodes", flags["nodes"], None))
+    plans = _plans(store, runs, settings, asked, options.setting("nodes", flags["nodes"], None))
     rows = []
     for partition, plan in plans.items():
         found = status_of(store, partition)
@@ -282,7 +282,7 @@ def _asked(config: Path | None, flags: dict[str, Any]) -> tuple[RunSettings, Cal
     if config or flags["variants"] or os.environ.get("WINNABLE_VARIANTS"):
         settings = load_settings(config, _flags(flags), need_seeds=False)
         return settings, {_partition(deals) for deals in settings.deals}.__contains__
-    numbering = boards.setting("numbering", flags["numbering"], "native")
+    numbering = options.setting("numbering", flags["numbering"], "native")
     variants = tuple(word for word in MAIN_VARIANTS if numbering in load_variant(word).numberings)
     settings = load_settings(None, _flags({**flags, "variants": variants}), need_seeds=False)
     return settings, lambda partition: flags["numbering"] in (None, partition.numbering)

@@ -56,7 +56,7 @@ def solve(
     from pipeline.solver import DEFAULT_LIMIT, Solver
 
     board = boards.chosen_board(variant, numbering, seed, board_file)
-    limit = boards.setting("nodes", nodes, DEFAULT_LIMIT)
+    limit = options.setting("nodes", nodes, DEFAULT_LIMIT)
     with boards.solving([board.variant], verbosity, f"still at it: up to {limit:,} positions"):
         outcome = Solver().solve(board, limit)
     if shorten and outcome.line is not None:
@@ -147,7 +147,7 @@ def hint(
     from pipeline.pools import hint as hints
 
     rules = boards.chosen_variant(variant)
-    limit = boards.setting("nodes", nodes, hints.HINT_LIMIT)
+    limit = options.setting("nodes", nodes, hints.HINT_LIMIT)
     if stream:
         if file is not None:
             raise UsageError("--stream reads standard input; leave out FILE")
@@ -289,7 +289,7 @@ def _line_of(board: Board, nodes: int | None, verbosity: int) -> str:
     from pipeline.errors import DataError
     from pipeline.solver import DEFAULT_LIMIT, Solver, describe
 
-    limit = boards.setting("nodes", nodes, DEFAULT_LIMIT)
+    limit = options.setting("nodes", nodes, DEFAULT_LIMIT)
     with boards.solving([board.variant], verbosity, f"still at it: up to {limit:,} positions"):
         outcome = Solver().solve(board, limit)
     if outcome.line is None:

@@ -107,7 +107,7 @@ def tune(
         start=tuning.read_start(word),
         start_name=Path(word).name,
         deals=deals,
-        nodes=nodes or 40_000,
+        nodes=options.setting("nodes", nodes, 40_000),
         population=population,
         seed=seed,
         first_seed=tuning.FIRST_SEED if first_seed is None else first_seed,
@@ -138,10 +138,9 @@ def tune(
 
 
 def _executor(workers: int | None) -> Executor:
-    from pipeline.batch.config import usable_cores
     from pipeline.batch.executors import InlineExecutor, ProcessExecutor
 
-    size = workers or usable_cores()
+    size = options.worker_count(workers)
     return ProcessExecutor(size) if size > 1 else InlineExecutor()
 
 

@@ -329,3 +329,34 @@ def test_the_dataset_is_the_flag_the_variable_or_data(monkeypatch):
     assert options.data_directory(Path("here")) == Path("here")
     monkeypatch.delenv("WINNABLE_DATA")
     assert options.data_directory(None) == Path("data")
+
+
+@pytest.mark.parametrize(
+    ("words", "variable"),
+    [
+        (("verify",), "WINNABLE_WORKERS"),
+        (("tune", "--variant", "spider-1", "--out", "x.toml", "--population", "4"), "WINNABLE_WORKERS"),
+        (("tune", "--variant", "spider-1", "--out", "x.toml", "--population", "4"), "WINNABLE_NODES"),
+        (("pool", "build", "--variant", "spider-1", "--count", "1", "--out", "x"), "WINNABLE_WORKERS"),
+        (("pool", "build", "--variant", "spider-1", "--count", "1", "--out", "x"), "WINNABLE_NUMBERING"),
+        (("solve", "--variant", "spider-1", "--seed", "1"), "WINNABLE_NODES"),
+        (("deal", "--variant", "spider-1", "--seed", "1"), "WINNABLE_NUMBERING"),
+        (("status",), "WINNABLE_NODES"),
+        (("compare", "shipped", "shipped", "--variant", "spider-1", "--seeds", "1"), "WINNABLE_WORKERS"),
+    ],
+)
+def test_a_variable_is_read_wherever_its_flag_is(capsys, monkeypatch, tmp_path, words, variable):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data" / "outcomes").mkdir(parents=True)
+    monkeypatch.setenv(variable, "nonsense")
+    assert entry.run_command(list(words)) == 3
+    assert capsys.readouterr().err.startswith(f"Error: {variable} = 'nonsense': expected ")
+
+
+def test_workers_are_those_of_the_flag_the_variable_or_a_core_each(monkeypatch):
+    from pipeline.batch.config import usable_cores
+
+    monkeypatch.setenv("WINNABLE_WORKERS", "3")
+    assert (options.worker_count(None), options.worker_count(5)) == (3, 5)
+    monkeypatch.delenv("WINNABLE_WORKERS")
+    assert options.worker_count(None) == usable_cores()
