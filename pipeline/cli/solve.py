@@ -61,7 +61,8 @@ def solve(
         outcome = Solver().solve(board, limit)
     if shorten and outcome.line is not None:
         outcome = _shortened(board, outcome)
-    click.echo(_solve_text(board, outcome) if output_format == "text" else records.to_json(_solve_json(board, outcome)))
+    text = _solve_text(board, outcome) if output_format == "text" else records.to_json(_solve_json(board, outcome))
+    click.echo(text, nl=False)
 
 
 def _shortened(board: Board, outcome: Outcome) -> Outcome:
@@ -106,7 +107,7 @@ def _solve_text(board: Board, outcome: Outcome) -> str:
     ]
     if outcome.line is None:
         lines.append(f"sequence points: {points} at the start")
-        return "\n".join(lines)
+        return "\n".join(lines) + "\n"
     lines += [
         f"moves: {outcome.moves}, {outcome.line.count('-')} of them deals",
         f"score: {outcome.score} (500 - 1 a move + 100 a set); sequence points: {points} at the start, "
@@ -114,7 +115,7 @@ def _solve_text(board: Board, outcome: Outcome) -> str:
         f"line: {outcome.line}",
         *readable_steps(board, outcome.line),
     ]
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
 # ---- hint
@@ -260,7 +261,10 @@ def replay(
       winnable replay --variant spider-4 --seed 1 --shorten --html win.html
     """
     from pipeline.cli import replaying
+    from pipeline.errors import UsageError
 
+    if html is not None and (first is not None or last is not None or output_format == "json"):
+        raise UsageError("--html shows the whole line as a page; leave out --from, --to and --format json")
     options.check_place("--html", html)
     flags = variant, numbering, seed, board_file
     board, found = replaying.what_to_replay(file, flags, line)
@@ -315,6 +319,7 @@ def variants(context: click.Context, output_format: str) -> None:
       winnable variants check mine.toml
     """
     if context.invoked_subcommand is not None:
+        context.default_map = {context.invoked_subcommand: {"output_format": output_format}}
         return
     from pipeline.game.variants import load_variant, variant_ids
 

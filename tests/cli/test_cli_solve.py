@@ -81,6 +81,13 @@ def test_solve_json_holds_the_outcome_and_its_line_wins(solved):
     assert solved["score"] == 500 - solved["moves"] + 800
 
 
+def test_what_solve_prints_ends_in_one_newline(ok):
+    for form in ("text", "json"):
+        out = ok("solve", "--variant", "spider-1", "--seed", "5", "--format", form)
+        assert out.endswith("\n")
+        assert not out.endswith("\n\n")
+
+
 def test_solve_text_says_the_same(ok, solved):
     lines = ok("solve", "--variant", "spider-1", "--seed", 5).splitlines()
     assert lines[0] == "spider-1 native 5: won"
@@ -358,6 +365,8 @@ def test_replay_shortens_and_makes_a_page(ok, winnable, tmp_path, solved):
         (("--from", "9", "--to", "8"), 2, "--from 9 --to 8"),
         (("--to", "9999"), 2, "the line has moves 1 to"),
         (("--nodes", "1"), 3, "spider-1 native 5: unsettled at 1 positions"),
+        (("--html", "x.html", "--from", "500", "--to", "1"), 2, "--html shows the whole line"),
+        (("--html", "x.html", "--format", "json"), 2, "leave out --from, --to and --format json"),
         (("--html", "nowhere/x.html"), 2, "--html nowhere/x.html: there is no directory nowhere"),
     ],
 )
@@ -410,7 +419,8 @@ def test_a_variant_of_ones_own_is_checked(ok, winnable, tmp_path):
     path.write_text(text)
     out = ok("variants", "check", path)
     assert out.startswith(f"{path}: fine\nmine (Mine; ")
-    assert json.loads(ok("variants", "check", path, "--format", "json"))["columns"] == [1, 2, 3, 4, 5, 6, 7]
+    for words in (("variants", "check", path, "--format", "json"), ("variants", "--format", "json", "check", path)):
+        assert json.loads(ok(*words))["columns"] == [1, 2, 3, 4, 5, 6, 7]
     path.write_text(text.replace('"blocked"', '"block"'))
     code, out, err = winnable("variants", "check", path)
     assert (code, out) == (3, "")
