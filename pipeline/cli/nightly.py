@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Directory of the nights' reports.  [default: reports]",
 )
-@click.option("--date", "day", metavar="DATE", help="The night's name, like 2026-11-30.  [default: today]")
+@click.option(
+    "--date", "day", metavar="DATE", help="The night's name, like 2026-11-30.  [default: today, Universal Time]"
+)
 @options.format_option("line", "json", default="line")
 @options.verbosity_options
 def nightly(
@@ -95,12 +97,12 @@ def nightly(
 
 
 def _date(text: str | None) -> str:
-    from datetime import date
+    from datetime import UTC, datetime
 
     from pipeline.batch.nightly import read_date
 
     if text is None:
-        return date.today().isoformat()
+        return datetime.now(UTC).date().isoformat()
     try:
         return read_date(text)
     except ValueError as error:

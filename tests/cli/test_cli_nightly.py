@@ -2,6 +2,7 @@
 
 import json
 import time
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -138,6 +139,21 @@ def test_interrupted_it_goes_on(nightly, settler, tmp_path):
     assert nightly(ONE)[0] == 0
     assert [entry["seeds"] for entry in summary(ONE)["variants"]] == [["1:20"], ["1:5"]]
     assert summary(ONE)["variants"][0]["new"]["missing"] == 0
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="needs a time zone of one's own")
+@pytest.mark.parametrize("zone", ["UTC-14", "UTC+12"])
+def test_a_night_is_of_today_in_universal_time(nightly, settler, monkeypatch, zone):
+    monkeypatch.setenv("TZ", zone)  # one of the two has another date
+    time.tzset()
+    try:
+        before = datetime.now(UTC).date().isoformat()
+        assert run_command(["nightly", "nightly.toml", "-q"]) == 0
+        after = datetime.now(UTC).date().isoformat()
+    finally:
+        monkeypatch.delenv("TZ")
+        time.tzset()
+    assert {path.stem for path in Path("data", "nights").glob("*.json")} <= {before, after}
 
 
 def test_time_is_up(nightly, settler):
