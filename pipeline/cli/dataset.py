@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -12,6 +14,8 @@ from pipeline.cli import options, records
 
 if TYPE_CHECKING:
     from pipeline.batch.store import Partition, Store
+
+EXPORTS = ("csv", "json", "jsonl")
 
 
 def _existing(data: Path) -> Store:
@@ -213,7 +217,13 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
 @options.numbering_filter
 @options.seeds_options
 @click.option("--columns", metavar="A,B,...", help="Columns to write.  [default: all]")
-@options.format_option("csv", "json", "jsonl", default="csv")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(EXPORTS),
+    help="Form of the output; json and jsonl are the same, an object a line.  "
+    "[default: what the ending of --out says, else csv]",
+)
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to this file instead."
 )
@@ -225,34 +235,42 @@ def export(
     seeds: tuple[range, ...],
     seeds_from: Path | None,
     columns: str | None,
-    output_format: str,
+    output_format: str | None,
     out: Path | None,
     verbosity: int,
 ) -> None:
     r"""Write outcomes as CSV or JSON lines.
 
-    Rows come by variant, numbering and seed. 'json' and 'jsonl' are the same: an object a line.
+    Rows come by variant, numbering and seed. 'json' and 'jsonl' are the same: JSON lines, an object a line, no array.
 
     \b
     Examples:
       winnable export --variant spider-4 > outcomes.csv
       winnable export --format jsonl --columns seed,verdict,line --seeds 1:100
+      winnable export --out outcomes.jsonl
     """
     from pipeline.batch import transfer
 
     options.check_place("--out", out)
+    form = "csv" if options.form_of(output_format, out, EXPORTS) == "csv" else "jsonl"
     store = _existing(options.data_directory(data))
-    form = "csv" if output_format == "csv" else "jsonl"
     partitions = _chosen(store, variants, numbering)
     names, chosen = _columns(columns), options.chosen_seeds(seeds, seeds_from)
-    if out is None:
-        rows = transfer.export(store, partitions, sys.stdout, form, names, chosen)
-    else:
-        partial = out.with_name(f"{out.name}.partial")
-        with partial.open("w", encoding="utf-8", newline="") as file:
-            rows = transfer.export(store, partitions, file, form, names, chosen)
-        partial.replace(out)
+    with contextlib.nullcontext(sys.stdout) if out is None else _replacing(out) as file:
+        rows = transfer.export(store, partitions, file, form, names, chosen)
     options.message(f"{rows:,} rows", verbosity)
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[TextIO]:
+    """Open a text file that takes the place of `path` once all of it is written; nothing is left of one that failed."""
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        with partial.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _columns(text: str | None) -> tuple[str, ...]:

@@ -27,6 +27,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 NUMBERINGS = ("native", "pysol", "kpat")
 FORMATS = ("table", "markdown", "csv", "json")
+ENDINGS = {
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".html": "html",
+    ".md": "markdown",
+    ".parquet": "parquet",
+    ".xlsx": "Excel",
+}
 
 
 class Kind(_ParamType):
@@ -195,6 +205,34 @@ def format_option(*formats: str, default: str = "table") -> Callable[[Command], 
         show_default=True,
         help="Form of the output.",
     )
+
+
+def file_format_option(*formats: str, default: str) -> Callable[[Command], Command]:
+    """Add `--format` (`output_format: str | None`) beside an `--out`, whose ending may say it too: see `form_of`."""
+    return click.option(
+        "--format",
+        "output_format",
+        type=click.Choice(formats),
+        help=f"Form of the output.  [default: what the ending of --out says, else {default}]",
+    )
+
+
+def form_of(given: str | None, out: Path | None, formats: tuple[str, ...]) -> str:
+    """Return `--format`, else what the ending of `--out` says, else the first of the command's formats.
+
+    Raises
+    ------
+    UsageError
+        The ending says another form, or one that the command does not write.
+    """
+    said = ENDINGS.get(out.suffix.lower()) if out else None
+    if said is None:
+        return given or formats[0]
+    if said not in formats:
+        raise UsageError(f"--out {out}: {said} is not written here; the forms are: {', '.join(formats)}")
+    if given is not None and given.removesuffix("l") != said.removesuffix("l"):  # JSON and JSON lines pass as one
+        raise UsageError(f"--out {out}: the ending says {said}, but --format says {given}")
+    return given or said
 
 
 def verbosity_options(command: Command) -> Command:

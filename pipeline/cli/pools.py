@@ -51,7 +51,14 @@ def pool() -> None:
     help="The pool, a Parquet file.",
 )
 @click.option(
-    "--first", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, metavar="N", help="First seed to try."
+    "--first-seed",
+    "--first",
+    "first",
+    type=click.IntRange(0, 2**63 - 1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="First seed to try.",
 )
 @options.numbering_option
 @options.nodes_option()
@@ -238,9 +245,11 @@ def _levels(_context: click.Context, _param: click.Parameter, text: str) -> rang
     metavar="N",
     help="Which draw: the same number draws the same deals.  [default: at random]",
 )
-@options.format_option("json", "csv", "numbers", default="numbers")
+@options.file_format_option("json", "csv", "numbers", default="numbers")
 @_OUT
-def sample(file: Path, count: int, levels: range, draw: int | None, output_format: str, out: Path | None) -> None:
+def sample(
+    file: Path, count: int, levels: range, draw: int | None, output_format: str | None, out: Path | None
+) -> None:
     r"""Draw deals of a difficulty from a pool at random.
 
     \b
@@ -253,16 +262,17 @@ def sample(file: Path, count: int, levels: range, draw: int | None, output_forma
     from pipeline.pools import pool as pools
 
     options.check_place("--out", out)
+    form = options.form_of(output_format, out, ("numbers", "json", "csv"))
     found = pools.read_pool(file)
     rows = pools.sample(found, count, levels, secrets.randbits(64) if draw is None else draw)
-    _write(pools.render(found, rows, output_format), out)
+    _write(pools.render(found, rows, form), out)
 
 
 @pool.command()
 @_FILE
-@options.format_option("json", "csv", "numbers", default="json")
+@options.file_format_option("json", "csv", "numbers", default="json")
 @_OUT
-def export(file: Path, output_format: str, out: Path | None) -> None:
+def export(file: Path, output_format: str | None, out: Path | None) -> None:
     r"""Write a pool as JSON, as CSV, or as plain seeds, one a line.
 
     JSON has the header and a line a deal; in CSV the columns of a deal are parted by '|', their cards by blanks.
@@ -275,8 +285,9 @@ def export(file: Path, output_format: str, out: Path | None) -> None:
     from pipeline.pools import pool as pools
 
     options.check_place("--out", out)
+    form = options.form_of(output_format, out, ("json", "csv", "numbers"))
     found = pools.read_pool(file)
-    _write(pools.render(found, found.rows, output_format), out)
+    _write(pools.render(found, found.rows, form), out)
 
 
 def _write(text: str, out: Path | None) -> None:

@@ -46,6 +46,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--first-seed",
+    "--first",
+    "first_seed",
     type=options.COUNT,
     metavar="N",
     help="Training deals start at this native seed; the check takes those after them.  [default: 900000000]",

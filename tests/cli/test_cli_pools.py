@@ -180,6 +180,28 @@ def test_a_place_that_is_not_there_is_told_before_the_work(winnable, pool, tmp_p
         assert (code, "there is no directory" in err) == (2, True)
 
 
+def test_the_ending_of_the_file_says_its_form(ok, winnable, pool, tmp_path):
+    for command in ("export", "sample"):
+        ok("pool", command, pool, "--out", tmp_path / "some.csv")
+        assert (tmp_path / "some.csv").read_text().startswith("seed,difficulty,")
+        ok("pool", command, pool, "--out", tmp_path / "some.json")
+        assert json.loads((tmp_path / "some.json").read_text())["deals"]
+        code, _, err = winnable("pool", command, pool, "--out", tmp_path / "x.json", "--format", "csv")
+        assert (code, "the ending says json, but --format says csv" in err) == (2, True)
+        code, _, err = winnable("pool", command, pool, "--out", tmp_path / "x.parquet")
+        assert (code, "the forms are: " in err) == (2, True)
+    assert not list(tmp_path.glob("x.*"))
+
+
+@pytest.mark.parametrize("flag", ["--first-seed", "--first"])
+def test_the_first_seed_has_one_name_in_pools_and_tuning(winnable, tmp_path, flag):
+    words = ("pool", "build", "--variant", "spider-1", "--count", "5", "--out", tmp_path / "x.parquet")
+    code, _, err = winnable(*words, flag, "0", "--numbering", "kpat")
+    assert (code, "they go from 1" in err) == (2, True)
+    code, _, err = winnable("tune", "--variant", "spider-1", "--out", tmp_path / "x.toml", flag, "5000000")
+    assert (code, "figures are published" in err) == (2, True)
+
+
 @pytest.mark.parametrize(("reason", "code"), [("interrupted", 130), ("terminated", 143)])
 def test_a_signal_ends_the_build_with_its_code(winnable, tmp_path, monkeypatch, reason, code):
     def stop(*_args):

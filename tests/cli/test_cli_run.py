@@ -248,6 +248,28 @@ def test_export(winnable, data):
     assert "did you mean 'verdict'?" in err
 
 
+def test_the_ending_of_an_export_says_its_form(winnable, data, tmp_path):
+    assert winnable("export", "--out", "all.jsonl")[0] == 0
+    assert json.loads(Path("all.jsonl").read_text().splitlines()[0])["seed"] == 1
+    assert winnable("export", "--out", "all.json", "--format", "jsonl")[0] == 0
+    assert winnable("export", "--out", "all.txt", "--format", "json")[0] == 0
+    before = sorted(tmp_path.iterdir())
+    code, _, err = winnable("export", "--out", "x.csv", "--format", "json")
+    assert (code, err) == (2, "Error: --out x.csv: the ending says csv, but --format says json\n")
+    code, _, err = winnable("export", "--out", "x.parquet")
+    assert (code, "parquet is not written here; the forms are: csv, json, jsonl" in err) == (2, True)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_an_export_that_fails_leaves_the_old_file_and_no_other(winnable, data, tmp_path):
+    (tmp_path / "out.csv").write_text("old")
+    part = next(data.rglob("part-*.parquet"))
+    part.write_bytes(part.read_bytes()[:-20])
+    assert winnable("export", "--out", "out.csv")[0] == 3
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["out.csv"]
+    assert (tmp_path / "out.csv").read_text() == "old"
+
+
 def test_export_into_a_closed_pipe_is_quiet(data):
     command = f"{sys.executable} -m pipeline export --data {data} | head -n 1"
     done = subprocess.run(
