@@ -1,4 +1,4 @@
-"""A run in a process of its own, for tests that kill it: python batch_driver.py DATA FIRST LAST SECONDS TRACE START."""
+"""A run of its own process, for tests that kill it: batch_driver.py DATA FIRST LAST SECONDS TRACE START QUICK."""
 
 import multiprocessing
 import sys
@@ -12,12 +12,13 @@ from pipeline.batch.seeds import Seeds
 from pipeline.game.variants import load_variant
 
 
-def main(data, first, last, seconds, trace, start):
+def main(data, first, last, seconds, trace, start, quick):
     multiprocessing.set_start_method("forkserver")
     collect.FLUSH_SECONDS = 0.2
     deals = Deals(load_variant("spider-4"), "native", Seeds.of([range(int(first), int(last) + 1)]), 1000)
     settings = RunSettings(Path(data), (deals,), workers=2, chunk=8)
-    summary = runs.run(settings, settler=Fake(seconds=float(seconds), trace=trace, start=float(start)), solver=IDENTITY)
+    fake = Fake(seconds=float(seconds), quick=int(quick), trace=trace, start=float(start))
+    summary = runs.run(settings, settler=fake, solver=IDENTITY)
     summary.raise_if_failed()
     return {"interrupted": 130, "terminated": 143}.get(summary.stopped, 0)
 
