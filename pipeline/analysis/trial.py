@@ -21,17 +21,11 @@ if TYPE_CHECKING:
 
 
 class TrialSolver(Solver):
-    """The solver with the weights of a file in the place of the shipped ones.
+    """The solver with given weights in the place of the shipped ones, for the variants it is told."""
 
-    Raises
-    ------
-    ConfigError
-        The file is no file of weights.
-    """
-
-    def __init__(self, weights: Path) -> None:
+    def __init__(self, parameters: Parameters) -> None:
         super().__init__()
-        self._parameters = _parameters(weights)
+        self._parameters = parameters
 
     def use_for(self, variant: Variant) -> None:
         """Search this variant with the weights."""
@@ -43,11 +37,17 @@ class TrialSolver(Solver):
 
 
 class TrialSettler(SolverSettler):
-    """Settles deals with the weights of a file, in a worker."""
+    """Settles deals with the weights of a file, in a worker.
+
+    Raises
+    ------
+    ConfigError
+        The file is no file of weights.
+    """
 
     def __init__(self, weights: Path) -> None:
         super().__init__()
-        self._solver = self._trial = TrialSolver(weights)
+        self._solver = self._trial = TrialSolver(read_weights(weights))
         self._weights = weights
 
     def identity(self) -> str:
@@ -64,7 +64,7 @@ def trial_identity(weights: Path) -> str:
     """Return the version with a checksum of the weights: what a row's `solver` says."""
     from pipeline.version import SOLVER
 
-    _parameters(weights)
+    read_weights(weights)
     return f"{SOLVER}-weights-{zlib.crc32(weights.read_bytes()):08x}"
 
 
@@ -82,10 +82,17 @@ def run_trial(settings: RunSettings, weights: Path | None, progress: Progress | 
     return run(settings, settler=settler, solver=trial_identity(weights), progress=progress)
 
 
-def _parameters(weights: Path) -> Parameters:
+def read_weights(path: Path) -> Parameters:
+    """Read a file of weights that a user named.
+
+    Raises
+    ------
+    ConfigError
+        The file is no file of weights.
+    """
     from pipeline.engine.weights import read_parameters
 
     try:
-        return read_parameters(weights)
+        return read_parameters(path)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ConfigError(f"{weights}: no file of weights: {error}") from error
+        raise ConfigError(f"{path}: no file of weights: {str(error).removeprefix(f'{path}: ')}") from error

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pipeline.analysis.trial import TrialSolver, read_weights
 from pipeline.analysis.tuned import Check, Effort, compare
 from pipeline.batch.files import write_text
-from pipeline.errors import ConfigError, DataError, UsageError, WinnableError
+from pipeline.errors import DataError, UsageError, WinnableError
 from pipeline.game.deals import deal
 from pipeline.game.variants import Variant
-from pipeline.solver import Solver, engine_rules
 
 if TYPE_CHECKING:
     from cmaes import SepCMA
@@ -280,10 +280,7 @@ def read_start(word: str) -> Parameters:
     if not path.exists():
         names = ", ".join(sorted(shipped.stem for shipped in weights.HERE.glob("*.toml")))
         raise UsageError(f"--from {word}: no such file, and no such set of weights; the sets are: {names}")
-    try:
-        return weights.read_parameters(path)
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ConfigError(f"{path}: no file of weights: {error}") from error
+    return read_weights(path)
 
 
 # ---- settling deals
@@ -317,19 +314,10 @@ def _join(executor: Executor, parts: Sequence[Future[list[Effort]]]) -> list[Eff
         raise WinnableError(f"a worker died: {error}; with --state the same command goes on") from error
 
 
-class Candidate(Solver):
-    """The solver with given weights in the place of a variant's shipped ones."""
-
-    def __init__(self, variant: Variant, parameters: Parameters) -> None:
-        from pipeline.engine.search import Search
-
-        super().__init__()
-        self._searches[variant.rules_hash] = Search(engine_rules(variant), parameters)
-
-
 def settle(variant: Variant, parameters: Parameters, seeds: range, nodes: int) -> list[Effort]:
     """Settle native deals with given weights, in a worker."""
-    solver = Candidate(variant, parameters)
+    solver = TrialSolver(parameters)
+    solver.use_for(variant)
     outcomes = [solver.solve(deal(variant, seed), nodes) for seed in seeds]
     return [Effort(outcome.verdict != "unsettled", outcome.positions) for outcome in outcomes]
 

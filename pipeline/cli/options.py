@@ -61,12 +61,9 @@ class Kind(_ParamType):
 
 
 class VariantId(_ParamType):
-    """The id of a variant that exists, or with `files` a file of the user's own, whose path passes unread."""
+    """The id of a variant that exists, or a file of the user's own, whose path passes unread."""
 
     name = "variant"
-
-    def __init__(self, *, files: bool = False) -> None:
-        self._files = files
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check the id and suggest the nearest ones."""
@@ -75,7 +72,7 @@ class VariantId(_ParamType):
         from pipeline.game.variants import variant_ids
 
         known = variant_ids()
-        if value not in known and not (self._files and is_file_name(value)):
+        if value not in known and not is_file_name(value):
             hint = did_you_mean(str(value), known) or f" They are: {', '.join(known)}."
             self.fail(f"no variant {value!r}.{hint}", param, ctx)
         return value
@@ -86,7 +83,6 @@ DURATION = Kind("duration", "read_duration")
 SHARD = Kind("i/n", "read_shard")
 COUNT = Kind("n", "read_count")
 VARIANT = VariantId()
-VARIANT_OR_FILE = VariantId(files=True)
 
 
 def data_option(command: Command) -> Command:
@@ -104,7 +100,7 @@ def variants_option(command: Command) -> Command:
     return click.option(
         "--variant",
         "variants",
-        type=VARIANT_OR_FILE,
+        type=VARIANT,
         multiple=True,
         metavar="V",
         help="A variant's id, or a file of your own (x.toml); repeatable. 'winnable variants' lists the ids.",
@@ -115,7 +111,7 @@ def variant_option(*, required: bool = True) -> Callable[[Command], Command]:
     """Add a single `--variant V` (`variant: str | None`)."""
     return click.option(
         "--variant",
-        type=VARIANT_OR_FILE,
+        type=VARIANT,
         required=required,
         metavar="V",
         help="The variant's id, or a file of your own (x.toml). 'winnable variants' lists the ids.",

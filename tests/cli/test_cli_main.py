@@ -279,7 +279,7 @@ def test_a_full_disk_behind_stdout_is_told():
         (options.COUNT, "1_000", 1000),
         (options.COUNT, 5, 5),
         (options.VARIANT, "spider-4", "spider-4"),
-        (options.VARIANT_OR_FILE, "games/mine.toml", "games/mine.toml"),
+        (options.VARIANT, "games/mine.toml", "games/mine.toml"),
     ],
 )
 def test_values_are_read(kind, text, expected):
@@ -302,7 +302,6 @@ def test_values_are_read(kind, text, expected):
         (options.COUNT, "0", "whole number"),
         (options.COUNT, "1.5", "whole number"),
         (options.VARIANT, "spider-44", "Did you mean"),
-        (options.VARIANT, "games/mine.toml", "no variant"),
     ],
 )
 def test_wrong_values_are_refused_with_what_is_right(kind, text, words):
