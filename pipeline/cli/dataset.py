@@ -70,7 +70,7 @@ def compact(data: Path | None, variants: tuple[str, ...], numbering: str | None,
     with store.writing("compact"):
         for partition in chosen:
             before, after = store.compact(partition)
-            options.message(f"{partition}: {before} parts, now {after}", verbosity)
+            options.message(f"{partition}: {records.counted(before, 'part')}, now {after}", verbosity)
 
 
 @click.command()
@@ -129,7 +129,8 @@ def verify(
         result = _audit(store, rules, variants, numbering, None, workers, verbosity)
         _show_findings(result.findings, output_format)
     result.raise_if_faulty()
-    options.message(f"{result.parts} parts, {result.rows:,} rows, {result.lines:,} lines replayed: no fault", verbosity)
+    parts, rows = records.counted(result.parts, "part"), records.counted(result.rows, "row")
+    options.message(f"{parts}, {rows}, {records.counted(result.lines, 'line')} replayed: no fault", verbosity)
 
 
 def _rules_by_id(words: tuple[str, ...]) -> dict[str, Any]:
@@ -208,7 +209,7 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
     goes_on()
     with target.writing("merge"):
         for partition, added, replaced in transfer.merge(target, other, chosen, _rules_by_id(variants)):
-            options.message(f"{partition}: {added:,} deals added, {replaced:,} replaced", verbosity)
+            options.message(f"{partition}: {records.counted(added, 'deal')} added, {replaced:,} replaced", verbosity)
 
 
 @click.command()
@@ -258,7 +259,7 @@ def export(
     names, chosen = _columns(columns), options.chosen_seeds(seeds, seeds_from)
     with contextlib.nullcontext(sys.stdout) if out is None else _replacing(out) as file:
         rows = transfer.export(store, partitions, file, form, names, chosen)
-    options.message(f"{rows:,} rows", verbosity)
+    options.message(records.counted(rows, "row"), verbosity)
 
 
 @contextlib.contextmanager

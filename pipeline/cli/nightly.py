@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli import options
+from pipeline.cli import options, records
 
 if TYPE_CHECKING:
     from pipeline.batch.audit import AuditResult
@@ -156,6 +156,7 @@ class _Work:
 
         self.nights.plan(self.night, self.settings.deals, self.numbers)
         self.nights.save(self.night)
+        options.message(self._announcement(), self.verbosity)
         self._run(self.night.new, None)
         if self.in_time:
             self.nights.plan_retries(self.night, self.settings.deals, self.numbers)
@@ -168,6 +169,23 @@ class _Work:
             retried = self.night.retry.get(partition, Seeds(()))
             tally = partial(self.nights.tally, partition)
             self.tallies[partition] = tally(self.night.new[partition]), tally(retried)
+
+    def _announcement(self) -> str:
+        """Say how much the night is going to do: without a configuration nobody has said it yet."""
+        alike: dict[tuple[int, int], list[str]] = {}
+        for partition, nodes in self._jobs():
+            alike.setdefault((self.night.new[partition].count, nodes), []).append(
+                str(partition).removesuffix("/native")
+            )
+        new = "; ".join(
+            f"{records.counted(count, 'new deal')} of {'each of ' if len(names) > 1 else ''}{', '.join(names)} "
+            f"at {records.counted(nodes, 'position')}"
+            for (count, nodes), names in alike.items()
+        )
+        again = f"at most {self.numbers.retry_at_most:,} unsettled ones of each again"
+        if all(nodes <= self.numbers.retry_nodes for _, nodes in self._jobs()):
+            again += f" at {self.numbers.retry_nodes:,}"
+        return f"the night of {self.night.date}: {new}; then {again}"
 
     def _run(self, plan: dict[Partition, Seeds], nodes: int | None) -> None:
         """Settle what is left of a plan."""
@@ -202,7 +220,8 @@ class _Work:
             self.audit = audit.check(None if self.nights.distrusted(self.night) else self.numbers.verify_sample)
         finally:
             executor.close(now=True)
-        options.message(f"{self.audit.lines:,} lines replayed, {len(self.audit.faults)} faults", self.verbosity)
+        lines, faults = records.counted(self.audit.lines, "line"), records.counted(len(self.audit.faults), "fault")
+        options.message(f"{lines} replayed, {faults}", self.verbosity)
 
     def publish(self) -> None:
         """Write the report, but none of a dataset with faults; then the page of all nights and the summary."""
@@ -293,15 +312,15 @@ def _line(summary: dict[str, Any]) -> str:
         return sum(entry[what][key] for entry in summary["variants"])
 
     parts = [
-        f"{total('new', 'deals') - total('new', 'missing'):,} new deals ({total('new', 'won'):,} won, "
+        f"{records.counted(total('new', 'deals') - total('new', 'missing'), 'new deal')} ({total('new', 'won'):,} won, "
         f"{total('new', 'lost'):,} lost, {total('new', 'unsettled'):,} unsettled)",
         f"{total('retried', 'deals'):,} tried again ({total('retried', 'won') + total('retried', 'lost'):,} settled)",
-        f"{summary['verified']['lines']:,} lines replayed",
+        f"{records.counted(summary['verified']['lines'], 'line')} replayed",
     ]
     if summary["failed"]:
-        parts.append(f"{len(summary['failed'])} deals FAILED")
+        parts.append(f"{records.counted(len(summary['failed']), 'deal')} FAILED")
     elif total("new", "missing"):
-        parts.append(f"{total('new', 'missing'):,} deals left")
+        parts.append(f"{records.counted(total('new', 'missing'), 'deal')} left")
     if summary["verified"]["faults"]:
         parts.append(f"{summary['verified']['faults']} FAULTS in the dataset, no report")
     return f"{summary['date']} {summary['status']}: {', '.join(parts)}; {summary['report'] or '-'}"

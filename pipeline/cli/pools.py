@@ -100,7 +100,7 @@ def build(
     built = _build(lambda settling, listeners: build_pool(order, settling, listeners), data, workers, verbosity)
     write_pool(built, out)
     header = built.header
-    options.message(f"wrote {out}: {header.deals} won of {header.tried} deals tried", verbosity)
+    options.message(f"wrote {out}: {header.deals:,} won of {records.counted(header.tried, 'deal')} tried", verbosity)
 
 
 def _build(make: Any, data: Path | None, workers: int | None, verbosity: int) -> Pool:
@@ -168,7 +168,7 @@ def verify(file: Path, verbosity: int) -> None:
         which = "1 line does" if len(broken) == 1 else f"{len(broken)} lines do"
         raise SolverFault(f"{file}: {which} not replay: seed {broken[0].seed}: {broken[0].text}")
     if wrong:
-        raise DataError(f"{file}: {len(wrong)} rows are wrong: seed {wrong[0].seed}: {wrong[0].text}")
+        raise DataError(f"{file}: {records.counted(len(wrong), 'wrong row')}: seed {wrong[0].seed}: {wrong[0].text}")
     if fault := content_fault(found):
         raise DataError(f"{file}: {fault}")
     click.echo(f"{file}: all {len(found.rows)} lines replay; cards, counts and checksum are right")
@@ -214,7 +214,7 @@ def show(file: Path, output_format: str) -> None:
     for level in LEVELS:
         rows = [row for row in found.rows if row.difficulty == level]
         mean = f", {sum(row.moves for row in rows) / len(rows):.1f} moves on average" if rows else ""
-        click.echo(f"difficulty {level}: {len(rows)} deals{mean}")
+        click.echo(f"difficulty {level}: {records.counted(len(rows), 'deal')}{mean}")
 
 
 def _levels(_context: click.Context, _param: click.Parameter, text: str) -> range:

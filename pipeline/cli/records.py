@@ -1,4 +1,4 @@
-"""Records of equal keys in the forms of tabular data."""
+"""Records of equal keys in the forms of tabular data, and numbers in sentences."""
 
 from __future__ import annotations
 
@@ -36,3 +36,8 @@ def to_json(value: Any) -> str:
     import json
 
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, as in `1 deal` and `2,000 deals`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -138,7 +138,8 @@ def _end(summary: RunSummary, verbosity: int) -> None:
     from pipeline.cli.main import raise_if_stopped
 
     if summary.stopped == MAX_TIME:
-        options.message(f"time is up: {summary.left:,} deals left; the same command goes on from here", verbosity)
+        left = records.counted(summary.left, "deal")
+        options.message(f"time is up: {left} left; the same command goes on from here", verbosity)
     raise_if_stopped(summary.stopped)
     summary.raise_if_failed()
 

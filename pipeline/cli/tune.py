@@ -128,7 +128,9 @@ def tune(
         found = tuning.tune(plan, generations, history, executor, _Progress(plan, generations, verbosity))
         untouched = plan.untouched(generations, held_out)
         if held_out:
-            options.message(f"comparing with the start on {held_out} untouched deals a variant", verbosity)
+            options.message(
+                f"comparing with the start on {records.counted(held_out, 'untouched deal')} a variant", verbosity
+            )
         checks = tuning.check(plan, found, untouched, executor) if held_out else []
         now = False
     finally:

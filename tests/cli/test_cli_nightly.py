@@ -127,6 +127,21 @@ def test_two_nights(nightly, settler, tmp_path):
     assert len(set(settler.settled)) == len(settler.settled)
 
 
+def test_a_night_begins_by_saying_what_it_will_do(nightly, settler, capsys):
+    _, _, err = nightly(ONE)
+    assert err.splitlines()[0] == (
+        f"the night of {ONE}: 20 new deals of spider-4 at 300 positions; 5 new deals of spider-1 at 300 positions; "
+        "then at most 8 unsettled ones of each again at 1,500"
+    )
+    settler.interrupts = {1}
+    assert run_command(["nightly", "--date", TWO, "--data", "other"]) == 130
+    assert capsys.readouterr().err.startswith(
+        f"the night of {TWO}: 1,000 new deals of each of spider-1, spider-2, spider-4, grounds-for-a-divorce, "
+        "spider-relaxed, spider-easy at 1,000,000 positions; "
+        "then at most 1,000 unsettled ones of each again at 10,000,000\n"
+    )
+
+
 def test_interrupted_it_goes_on(nightly, settler, tmp_path):
     settler.interrupts = {13}
     code, out, err = nightly(ONE)

@@ -237,7 +237,8 @@ def test_export(winnable, data):
     rows = list(csv.DictReader(out.splitlines()))
     assert code == 0
     assert [row["seed"] for row in rows] == ["3", "4", "5"]
-    assert "3 rows" in err
+    assert err == "3 rows\n"
+    assert winnable("export", "--variant", "spider-1", "--seeds", "3")[2] == "1 row\n"
     code, out, _ = winnable("export", "--format", "jsonl", "--columns", "seed,verdict", "--out", "all.jsonl")
     assert (code, out) == (0, "")
     lines = Path("all.jsonl").read_text().splitlines()
