@@ -105,7 +105,11 @@ def render(made: Report, runs: list[RunRecord], form: str) -> str:
 @click.argument("a")
 @click.argument("b")
 @options.variants_option
-@options.numbering_option
+@click.option(
+    "--numbering",
+    type=click.Choice(options.NUMBERINGS),
+    help="Only deals of this numbering.  [default: all of two datasets, native of what is settled here]",
+)
 @options.seeds_options
 @click.option(
     "--nodes",

@@ -109,7 +109,7 @@ def run(config: Path | None, dry_run: bool, output_format: str, verbosity: int, 
     goes_on()
     bar = _progress(verbosity)
     summary = settle(settings, progress=bar, echo=None if verbosity < 0 else lambda text: options.message(text))
-    if settings.report and summary.stopped is None:
+    if settings.report and summary.stopped is None and any(deals.seeds for deals in settings.deals):
         _print_report(settings, output_format)
     else:
         click.echo(records.table(_run_records(summary), output_format), nl=False)
@@ -202,6 +202,7 @@ def _print_report(settings: RunSettings, output_format: str) -> None:
         [
             sample
             for deals in settings.deals
+            if deals.seeds  # a shard may have none of a variant
             for sample in read_samples(store, runs, variants=[deals.variant], numbering=deals.numbering)
         ]
     )
@@ -215,7 +216,11 @@ def _print_report(settings: RunSettings, output_format: str) -> None:
 @_CONFIG
 @options.data_option
 @options.variants_option
-@options.numbering_filter
+@click.option(
+    "--numbering",
+    type=click.Choice(options.NUMBERINGS),
+    help="Only deals of this numbering.  [default: all, or that of the configuration; with --seeds native]",
+)
 @options.seeds_options
 @click.option(
     "--nodes",
@@ -276,17 +281,24 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
 
 
 def _asked(config: Path | None, flags: dict[str, Any]) -> tuple[RunSettings, Callable[[Partition], bool]]:
-    """Return what a run would be told, and which partitions are asked about; all without a variant or configuration."""
+    """Return what a run would be told, and which partitions are asked about: its own, or without seeds a selection."""
     from pipeline.batch.config import load_settings
     from pipeline.game.variants import MAIN_VARIANTS, load_variant
 
-    if config or flags["variants"] or os.environ.get("WINNABLE_VARIANTS"):
-        settings = load_settings(config, _flags(flags), need_seeds=False)
+    named = config or flags["variants"] or os.environ.get("WINNABLE_VARIANTS")
+    if not named:  # not every variant has the numbering, and nobody asked for those that have not
+        numbering = options.setting("numbering", flags["numbering"], "native")
+        flags = flags | {
+            "variants": tuple(word for word in MAIN_VARIANTS if numbering in load_variant(word).numberings)
+        }
+    settings = load_settings(config, _flags(flags), need_seeds=False)
+    if config or any(deals.seeds for deals in settings.deals):
         return settings, {_partition(deals) for deals in settings.deals}.__contains__
-    numbering = options.setting("numbering", flags["numbering"], "native")
-    variants = tuple(word for word in MAIN_VARIANTS if numbering in load_variant(word).numberings)
-    settings = load_settings(None, _flags({**flags, "variants": variants}), need_seeds=False)
-    return settings, lambda partition: flags["numbering"] in (None, partition.numbering)
+    ids = {deals.variant.id for deals in settings.deals}
+    return (
+        settings,
+        lambda partition: (not named or partition.variant in ids) and flags["numbering"] in (None, partition.numbering),
+    )
 
 
 def _plans(

@@ -97,6 +97,18 @@ def test_a_report_on_variants_of_different_numberings(winnable, tmp_path):
     assert reported == [("spider-1", "pysol", 3), ("spider-easy", "native", 3)]
 
 
+def test_a_report_on_a_shard_that_has_nothing_of_a_variant(winnable, tmp_path):
+    text = 'report = true\n[variant.spider-1]\nseeds = "1:2"\n[variant.spider-easy]\nseeds = "1"\n'
+    (tmp_path / "run.toml").write_text(text)
+    reported = []
+    for shard in ("1/3", "2/3", "3/3"):  # of one shard nothing at all is left
+        code, out, err = winnable("run", "run.toml", "--shard", shard, "--data", f"data-{shard[0]}", "--format", "json")
+        assert code == 0, err
+        found = json.loads(out)
+        reported += [(entry["variant"], entry["deals"]) for entry in found["variants"]] if "variants" in found else []
+    assert sorted(reported) == [("spider-1", 1), ("spider-1", 1), ("spider-easy", 1)]
+
+
 def test_a_dry_run_does_nothing_and_estimates(winnable, data):
     before = tree(data)
     code, out, _ = winnable("run", "--variant", "spider-1", "--seeds", "1:1000", "--dry-run", "--format", "json")
@@ -142,7 +154,9 @@ def test_status_counts_what_is_unsettled_at_a_smaller_limit(winnable):
     assert missing() == {native: 0, pysol: 0}, "at the limits of the runs"
     assert missing("--nodes", "2") == {native: 3, pysol: 0}
     assert missing("--nodes", "10M") == {native: 3, pysol: 3}
-    assert missing("--variant", "spider-4") == {native: 0}
+    assert missing("--variant", "spider-4") == {native: 0, pysol: 0}
+    assert missing("--variant", "spider-4", "--numbering", "pysol") == {pysol: 0}
+    assert missing("--variant", "spider-1") == {}
     assert missing("--variant", "spider-4", "--seeds", "1:5") == {native: 5}, "as a run without --nodes"
     assert missing("--variant", "spider-4", "--seeds", "1:5", "--nodes", "1") == {native: 2}
 
