@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TextIO
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +34,8 @@ def merge(
     ----------
     target, source
         The dataset that takes in, held for writing, and the one that is only read.
+    partitions
+        What to take in: its outcomes, and which of its deals were planned.
     variants
         Rules by id, which the source must have been settled under.
 
@@ -55,7 +58,7 @@ def merge(
             source.check_rules(partition, variants[partition.variant].rules_hash)
         target.check_rules(partition, rules)
         counts[partition] = _compare(target.read(*partition), source.scan(partition))
-    _merge_manifests(target, source)
+    _merge_manifests(target, source, partitions)
     for partition, (added, replaced) in counts.items():
         if added or replaced:
             for table in source.scan(partition):
@@ -76,16 +79,36 @@ def _compare(present: pa.Table, tables: Iterable[pa.Table]) -> tuple[int, int]:
     return added, replaced
 
 
-def _merge_manifests(target: Store, source: Store) -> None:
-    """Copy the manifests of the source's runs: they say which deals were planned."""
+def _merge_manifests(target: Store, source: Store, partitions: Collection[Partition]) -> None:
+    """Copy what the source's manifests say of some partitions: which deals were planned, and which failed."""
     for path in sorted(source.runs.glob("*.json")):
+        if not re.fullmatch(r"[0-9A-Za-z-]+\.json", path.name):
+            continue
         copy = target.runs / path.name
-        if re.fullmatch(r"[0-9A-Za-z-]+\.json", path.name) and not copy.exists():
-            try:
-                content = json.loads(path.read_text(encoding="utf-8"))
-            except (OSError, ValueError) as error:
-                raise StoreError(f"{path}: no manifest of a run: {error}; run 'winnable verify --data'") from error
-            files.write_json(copy, content, target.staging)
+        content = _read_manifest(path)
+        kept = _read_manifest(copy) if copy.exists() else {**content, "deals": [], "failed": []}
+        # An earlier merge may have taken in other partitions of the same run.
+        new = {*partitions} - {_partition(entry) for entry in kept["deals"]}
+        entries = [entry for entry in content["deals"] if _partition(entry) in new]
+        if entries:
+            kept["deals"] += entries
+            kept["failed"] += [entry for entry in content["failed"] if _partition(entry) in new]
+            files.write_json(copy, kept, target.staging)
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        for entry in [*content["deals"], *content.setdefault("failed", [])]:
+            _partition(entry)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        text = f"{type(error).__name__}: {error}"
+        raise StoreError(f"{path}: no manifest of a run: {text}; run 'winnable verify --data'") from error
+    return content
+
+
+def _partition(entry: dict[str, Any]) -> Partition:
+    return Partition(entry["variant"], entry["numbering"])
 
 
 def export(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -35,12 +35,14 @@ def _existing(data: Path) -> Store:
     return store
 
 
-def _chosen(store: Store, variants: tuple[str, ...], numbering: str | None) -> list[Partition]:
-    """Return the partitions that the flags ask for; all without them."""
+def _chosen(
+    store: Store, variants: tuple[str, ...], numbering: str | None, planned: Iterable[Partition] = ()
+) -> list[Partition]:
+    """Return the partitions, and those that were only planned, that the flags ask for; all without them."""
     ids = {variant.id for variant in options.chosen_variants(variants)}
     return [
         partition
-        for partition in store.partitions()
+        for partition in sorted({*store.partitions(), *planned})
         if (not ids or partition.variant in ids) and numbering in (None, partition.numbering)
     ]
 
@@ -189,12 +191,14 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
     r"""Take in the outcomes of another dataset.
 
     SOURCE is the --data directory of the other one; it is only read. Of two outcomes of one deal the stronger stands,
-    so merging in any order, or twice, gives the same. Lines are not replayed here: 'winnable verify' does.
+    so merging in any order, or twice, gives the same. What SOURCE had planned of these variants counts here too. Lines
+    are not replayed here: 'winnable verify' does.
 
     \b
     Example:
       winnable merge /mnt/node7/data
     """
+    from pipeline.analysis.plans import planned, read_runs
     from pipeline.batch import transfer
     from pipeline.batch.store import Store
     from pipeline.cli.main import goes_on
@@ -202,14 +206,17 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
     target, other = Store(options.data_directory(data)), _existing(source)
     if target.data.resolve() == other.data.resolve():
         raise click.UsageError(f"{source} is the dataset itself")
-    chosen = _chosen(other, variants, numbering)
-    if not chosen:
+    chosen = _chosen(other, variants, numbering, planned(read_runs(other)))
+    merged = 0
+    if chosen:
+        goes_on()
+        with target.writing("merge"):
+            for partition, added, replaced in transfer.merge(target, other, chosen, _rules_by_id(variants)):
+                deals = records.counted(added, "deal")
+                options.message(f"{partition}: {deals} added, {replaced:,} replaced", verbosity)
+                merged += 1
+    if not merged:
         options.message(f"{source}: no outcomes to merge", verbosity)
-        return
-    goes_on()
-    with target.writing("merge"):
-        for partition, added, replaced in transfer.merge(target, other, chosen, _rules_by_id(variants)):
-            options.message(f"{partition}: {records.counted(added, 'deal')} added, {replaced:,} replaced", verbosity)
 
 
 @click.command()

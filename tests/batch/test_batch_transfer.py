@@ -21,13 +21,25 @@ def dataset(path, rows, partition=SPIDER, run="r1"):
     store = Store(path)
     with store.writing("test"):
         store.add(partition, table_of(rows))
-        (store.runs / f"{run}.json").write_text(json.dumps({"run_id": run, "deals": []}))
+        path = store.runs / f"{run}.json"
+        content = json.loads(path.read_text()) if path.exists() else {"run_id": run, "deals": [], "failed": []}
+        seeds = [f"{row.seed}:{row.seed}" for row in rows]
+        content["deals"].append({**partition._asdict(), "seeds": seeds, "node_limit": 1000})
+        path.write_text(json.dumps(content))
     return store
 
 
-def merged(target, source):
+def planned_in(store, run="r1"):
+    """Return what a run's manifest says was planned and what failed, by partition."""
+    content = json.loads((store.runs / f"{run}.json").read_text())
+    entries = {Partition(entry["variant"], entry["numbering"]): entry["seeds"] for entry in content["deals"]}
+    assert len(entries) == len(content["deals"])
+    return entries, [entry["seed"] for entry in content["failed"]]
+
+
+def merged(target, source, partitions=None):
     with target.writing("merge"):
-        return list(merge(target, source, source.partitions(), {}))
+        return list(merge(target, source, partitions or source.partitions(), {}))
 
 
 ROWS = {
@@ -54,6 +66,33 @@ def test_merging_brings_new_partitions(tmp_path):
     dataset(tmp_path / "a", [a_row(5)], OTHER)
     assert merged(target, source) == [(OTHER, 1, 0), (SPIDER, 4, 0)]
     assert target.partitions() == [OTHER, SPIDER]
+
+
+def test_merging_some_partitions_leaves_out_what_was_planned_of_the_others(tmp_path):
+    target, source = Store(tmp_path / "new"), dataset(tmp_path / "a", ROWS[1])
+    dataset(tmp_path / "a", [a_row(5)], OTHER)
+    path = source.runs / "r1.json"
+    failed = [{**partition._asdict(), "seed": seed} for partition, seed in ((SPIDER, 6), (OTHER, 7))]
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"failed": failed}))
+    assert merged(target, source, [SPIDER]) == [(SPIDER, 4, 0)]
+    assert planned_in(target) == ({SPIDER: ["1:1", "2:2", "3:3", "10:10"]}, [6])
+    for _ in range(2):
+        merged(target, source, [OTHER])
+        assert planned_in(target) == ({SPIDER: ["1:1", "2:2", "3:3", "10:10"], OTHER: ["5:5"]}, [6, 7])
+
+
+def test_merging_brings_the_plan_of_a_partition_without_outcomes(tmp_path):
+    target, source = Store(tmp_path / "new"), dataset(tmp_path / "a", [a_row(1)])
+    dataset(tmp_path / "a", [], OTHER)
+    assert merged(target, source, [SPIDER, OTHER]) == [(SPIDER, 1, 0)]
+    assert planned_in(target) == ({SPIDER: ["1:1"], OTHER: []}, [])
+
+
+def test_a_manifest_that_cannot_be_read_is_named(tmp_path):
+    source = dataset(tmp_path / "a", [a_row(1)])
+    (source.runs / "r2.json").write_text("[]")
+    with pytest.raises(StoreError, match=r"r2\.json: no manifest of a run"):
+        merged(Store(tmp_path / "new"), source)
 
 
 def test_datasets_that_contradict_each_other_are_not_merged(tmp_path):

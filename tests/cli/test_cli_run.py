@@ -246,6 +246,16 @@ def test_merge_and_compact(winnable, data, tmp_path):
     assert winnable("merge", "nowhere")[0] == 2
 
 
+def test_merge_takes_in_what_was_planned_of_the_chosen_variants_only(winnable, data):
+    planned = ("report", "--format", "json", "--data", "other")
+    assert winnable("merge", data, "--data", "other", "--variant", "spider-1")[0] == 0
+    assert [entry["variant"] for entry in json.loads(winnable(*planned)[1])["variants"]] == ["spider-1"]
+    shutil.rmtree(data / "outcomes" / "variant=spider-easy")
+    assert winnable("merge", data, "--data", "other")[0] == 0
+    entries = json.loads(winnable(*planned)[1])["variants"]
+    assert [(entry["variant"], entry["unsettled"]) for entry in entries] == [("spider-1", 0), ("spider-easy", 12)]
+
+
 def test_export(winnable, data):
     code, out, err = winnable("export", "--variant", "spider-1", "--seeds", "3:5")
     rows = list(csv.DictReader(out.splitlines()))
