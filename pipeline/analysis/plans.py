@@ -6,19 +6,74 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.batch.seeds import Seeds, parse_seeds
 from pipeline.batch.store import Partition, Store
 from pipeline.errors import StoreError, UsageError
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The seeds that runs planned to settle, and the largest node limit they planned with."""
+    """Seeds planned to be settled at one node limit."""
 
     seeds: Seeds
     nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """What several runs planned of one partition.
+
+    Attributes
+    ----------
+    by_limit
+        One plan a node limit, the largest first; a seed may be in several, and the first one counts.
+    """
+
+    by_limit: tuple[Plan, ...] = ()
+
+    @classmethod
+    def of(cls, plans: Iterable[Plan]) -> Plans:
+        """Join plans in any order, overlapping or not."""
+        pieces: dict[int, list[range]] = {}
+        for plan in plans:
+            pieces.setdefault(plan.nodes, []).extend(plan.seeds.ranges)
+        return cls(tuple(Plan(Seeds.of(pieces[nodes]), nodes) for nodes in sorted(pieces, reverse=True)))
+
+    @property
+    def seeds(self) -> Seeds:
+        """All that was planned."""
+        return Seeds.of(piece for plan in self.by_limit for piece in plan.seeds.ranges)
+
+    def missing(self, had: npt.NDArray[np.int64], wanted: Seeds | None = None) -> tuple[tuple[int, int], ...]:
+        """Count the deals without an outcome by the largest node limit that each was planned with.
+
+        Parameters
+        ----------
+        had
+            Strictly ascending seeds that have an outcome.
+        wanted
+            The deals to count; by default those that were planned.
+
+        Returns
+        -------
+        tuple of (int, int)
+            Node limits and counts, the largest limit first; at 0 those that nobody planned.
+        """
+        lacking = (self.seeds if wanted is None else wanted).without(had)
+        found, counted, covered = [], 0, Seeds(())
+        for plan in self.by_limit:
+            covered = Seeds.of([*covered.ranges, *plan.seeds.without(had).ranges])
+            inside = covered.count + lacking.count - Seeds.of([*covered.ranges, *lacking.ranges]).count
+            found.append((plan.nodes, inside - counted))
+            counted = inside
+        found.append((0, lacking.count - counted))
+        return tuple((nodes, count) for nodes, count in found if count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +100,13 @@ def read_runs(store: Store) -> list[RunRecord]:
     return sorted((_read_run(path) for path in paths), key=lambda run: (run.started, run.id))
 
 
-def planned(runs: Iterable[RunRecord]) -> dict[Partition, Plan]:
+def planned(runs: Iterable[RunRecord]) -> dict[Partition, Plans]:
     """Join what runs planned, by partition."""
     plans: dict[Partition, list[Plan]] = {}
     for run in runs:
         for partition, plan in run.plans:
             plans.setdefault(partition, []).append(plan)
-    return {partition: _join(several) for partition, several in plans.items()}
-
-
-def _join(plans: list[Plan]) -> Plan:
-    return Plan(Seeds.of(piece for plan in plans for piece in plan.seeds.ranges), max(plan.nodes for plan in plans))
+    return {partition: Plans.of(several) for partition, several in plans.items()}
 
 
 def _read_run(path: Path) -> RunRecord:

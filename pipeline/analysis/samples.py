@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.analysis.plans import Plan, RunRecord, planned
+from pipeline.analysis.plans import Plans, RunRecord, planned
 from pipeline.analysis.statistics import Counts, Flags, Quantiles, quantiles
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition, Store
@@ -36,10 +36,9 @@ class Sample:
         int64, shape (n,); 0 unless won.
     seconds
         float64, shape (n,): processor time of each deal, NaN where it was not kept.
-    missing
-        Deals planned by a run that have no outcome: they count as unsettled.
-    planned_limit
-        The node limit the missing deals were planned with; 0 if nothing is missing.
+    missing_at
+        Deals planned by a run that have no outcome, they count as unsettled: node limits and how many were planned
+        with each, 0 being that of deals no run planned.
     solvers, runs
         Deals settled by each solver version, and by each run.
     """
@@ -54,8 +53,7 @@ class Sample:
     moves: Counts
     scores: Counts
     seconds: np.ndarray
-    missing: int = 0
-    planned_limit: int = 0
+    missing_at: tuple[tuple[int, int], ...] = ()
     solvers: tuple[tuple[str, int], ...] = ()
     runs: tuple[tuple[str, int], ...] = ()
 
@@ -63,6 +61,11 @@ class Sample:
     def unsettled(self) -> Flags:
         """Flags of the deals left unsettled, shape (n,)."""
         return ~(self.won | self.lost)
+
+    @property
+    def missing(self) -> int:
+        """Deals without an outcome."""
+        return sum(count for _limit, count in self.missing_at)
 
     @property
     def deals(self) -> int:
@@ -73,12 +76,14 @@ class Sample:
     def node_limit(self) -> int:
         """The limit the sample as a whole was searched to.
 
-        The smallest among the unsettled deals; the largest used if there are none; the planned one if there are no
-        outcomes at all.
+        The smallest among the unsettled deals; the largest used if there are none; the smallest planned if there are
+        no outcomes at all.
         """
         if self.unsettled.any():
             return int(self.node_limits[self.unsettled].min())
-        return int(self.node_limits.max()) if self.seeds.size else self.planned_limit
+        if self.seeds.size:
+            return int(self.node_limits.max())
+        return min((limit for limit, _count in self.missing_at), default=0)
 
     def won_within(self, limit: int) -> int | None:
         """Count the deals won within `limit` positions; None if some were not searched that far."""
@@ -88,10 +93,12 @@ class Sample:
 
     def positions_summary(self) -> Quantiles | None:
         """Summarise the positions of all deals, missing ones at their planned limit; None of no deals."""
-        return quantiles(self.positions, repeated=self.missing, value=self.planned_limit or self.node_limit)
+        return quantiles(self.positions, [(limit or self.node_limit, count) for limit, count in self.missing_at])
 
 
-def sample_of(table: pa.Table, variant: Variant, numbering: str, *, missing: int = 0, planned_limit: int = 0) -> Sample:
+def sample_of(
+    table: pa.Table, variant: Variant, numbering: str, missing_at: tuple[tuple[int, int], ...] = ()
+) -> Sample:
     """Make a `Sample` of a table with the columns `COLUMNS`, sorted by seed."""
     verdict = table.column("verdict")
     won, lost = (_numpy(pc.equal(verdict, word)).astype(bool) for word in ("won", "lost"))
@@ -109,8 +116,7 @@ def sample_of(table: pa.Table, variant: Variant, numbering: str, *, missing: int
         moves=_numpy(pc.fill_null(table.column("moves").cast(pa.int64()), 0)),
         scores=_numpy(pc.fill_null(table.column("score").cast(pa.int64()), 0)),
         seconds=_numpy(table.column("seconds").cast(pa.float64())),
-        missing=missing,
-        planned_limit=planned_limit,
+        missing_at=missing_at,
         solvers=_tally(table.column("solver")),
         runs=_tally(table.column("run_id")),
     )
@@ -149,8 +155,7 @@ def read_samples(
             if variant is None:
                 left_out.append(partition.variant)
                 continue
-            plan = plans.get(partition, Plan(Seeds(()), 0))
-            sample = _read_sample(store, partition, variant, plan, seeds)
+            sample = _read_sample(store, partition, variant, plans.get(partition, Plans()), seeds)
             if sample.seeds.size or (sample.missing and seeds is None):
                 found.append(sample)
     if left_out:
@@ -175,18 +180,16 @@ def _packaged(name: str) -> Variant | None:
     return load_variant(name) if name in variant_ids() else None
 
 
-def _read_sample(store: Store, partition: Partition, variant: Variant, plan: Plan, only: Seeds | None) -> Sample:
+def _read_sample(store: Store, partition: Partition, variant: Variant, plans: Plans, only: Seeds | None) -> Sample:
     store.check_rules(partition, variant.rules_hash)
     table = store.read(*partition, columns=list(COLUMNS))
-    wanted = plan.seeds if only is None else only
     if only is not None:
         seeds = _numpy(table.column("seed"))
         inside = np.zeros(seeds.size, bool)
         for piece in only.ranges:
             inside[np.searchsorted(seeds, piece.start) : np.searchsorted(seeds, piece.stop - 1, side="right")] = True
         table = table.filter(pa.array(inside))
-    missing = wanted.without(_numpy(table.column("seed"))).count
-    return sample_of(table, variant, partition.numbering, missing=missing, planned_limit=plan.nodes if missing else 0)
+    return sample_of(table, variant, partition.numbering, plans.missing(_numpy(table.column("seed")), only))
 
 
 def _numpy(column: pa.ChunkedArray) -> np.ndarray:

@@ -8,6 +8,7 @@ between is made. `positions` are int64 arrays with one count a deal. Intervals a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, NamedTuple
@@ -204,38 +205,43 @@ def paired_ratio(a: Counts, b: Counts, confidence: float = CONFIDENCE) -> Paired
     return PairedRatio(n, float(np.exp(mean)), interval, float(b.sum() / a.sum()))
 
 
-def quantiles(values: Counts, *, repeated: int = 0, value: int = 0) -> Quantiles | None:
+def quantiles(values: Counts, repeated: Iterable[tuple[int, int]] = ()) -> Quantiles | None:
     """Summarise counts: the mean, and quantiles with linear interpolation (Hyndman and Fan's type 7).
 
     Parameters
     ----------
     values
         Shape (n,).
-    repeated, value
-        So many more counts of this one value, which take no memory.
+    repeated
+        More counts, each with how often it is there, which take no memory.
 
     Returns
     -------
     Quantiles | None
         None of no counts at all.
     """
-    total = int(values.size) + repeated
+    more = sorted(repeated)
+    total = int(values.size) + sum(times for _value, times in more)
     if not total:
         return None
     ordered = np.sort(values).astype(np.float64)
-    below = int(np.searchsorted(ordered, value))
+    below = [int(np.searchsorted(ordered, value)) for value, _times in more]
 
     def at(place: int) -> float:
-        if place < below:
-            return float(ordered[place])
-        return float(value) if place < below + repeated else float(ordered[place - repeated])
+        for (value, times), first in zip(more, below, strict=True):
+            if place < first:
+                break
+            if place < first + times:
+                return float(value)
+            place -= times
+        return float(ordered[place])
 
     def quantile(share: float) -> float:
         place = (total - 1) * share
         low = int(place)
         return at(low) + (at(min(low + 1, total - 1)) - at(low)) * (place - low)
 
-    mean = (float(ordered.sum()) + float(value) * repeated) / total
+    mean = (float(ordered.sum()) + sum(float(value) * times for value, times in more)) / total
     return Quantiles(mean, quantile(0.5), quantile(0.9), quantile(0.99))
 
 

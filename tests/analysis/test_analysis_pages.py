@@ -61,7 +61,7 @@ class Checker(HTMLParser):
 
 def sample(made_up, variant="spider-4", numbering="native", missing=0, **kwargs):
     rows = made_up(variant, range(1, 201), **kwargs)
-    return sample_of(table_of(rows), load_variant(variant), numbering, missing=missing, planned_limit=1_000_000)
+    return sample_of(table_of(rows), load_variant(variant), numbering, ((1_000_000, missing),))
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_the_same_data_give_the_same_page(page, made_up, monkeypatch, tmp_path):
 
 def test_a_report_of_one_variant_of_few_or_no_deals(made_up):
     variant = load_variant("spider-4")
-    nothing = sample_of(table_of([]), variant, "native", missing=3, planned_limit=1000)
+    nothing = sample_of(table_of([]), variant, "native", ((1000, 3),))
     one = sample_of(table_of(made_up("spider-4", [5], unsettled=0)), variant, "native")
     unsettled = sample_of(table_of(made_up("spider-4", [5, 6], unsettled=1)), variant, "native")
     for only in (nothing, one, unsettled):

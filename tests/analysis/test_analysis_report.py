@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from pipeline.analysis import published, report, tables
+from pipeline.analysis.plans import Plan, Plans
 from pipeline.analysis.samples import sample_of
 from pipeline.analysis.statistics import wilson
 from pipeline.batch.rows import Row, table_of
+from pipeline.batch.seeds import Seeds
 from pipeline.game.variants import Documented, load_variant
 
 
@@ -96,7 +98,7 @@ def test_a_retry_at_a_larger_limit_moves_the_limit():
 
 def test_missing_deals_are_unsettled_deals():
     full = report.report_of([sample(*TEN)]).variants[0]
-    got = report.report_of([sample(*TEN, missing=10, planned_limit=1_000_000)]).variants[0]
+    got = report.report_of([sample(*TEN, missing_at=((1_000_000, 10),))]).variants[0]
     assert (got.rate.deals, got.rate.won, got.rate.lost, got.rate.unsettled) == (20, 8, 1, 11)
     assert (got.rate.proved, got.rate.upper_bound) == (0.4, 0.95)
     assert got.positions.mean == pytest.approx((full.positions.mean * 10 + 10 * 1_000_000) / 20)
@@ -106,16 +108,40 @@ def test_missing_deals_are_unsettled_deals():
         [
             sample(
                 *[r._replace(node_limit=20_000) for r in settled if r.positions < 20_000],
-                missing=1,
-                planned_limit=20_000,
+                missing_at=((20_000, 1),),
             )
         ]
     ).variants[0]
     assert beyond.won_within == {10_000: 5, 167_000: None, 1_000_000: None}
 
 
+def test_missing_deals_cost_the_largest_limit_that_each_was_planned_with():
+    plans = Plans.of(
+        [
+            Plan(Seeds.of([range(1, 401)]), 10_000),
+            Plan(Seeds.of([range(395, 401)]), 20_000),
+            Plan(Seeds.of([range(399, 400)]), 5_000_000),
+            Plan(Seeds.of([range(900, 901)]), 10_000_000),
+        ]
+    )
+    had = np.array([*range(1, 21), 900])
+    assert plans.missing(had) == ((5_000_000, 1), (20_000, 5), (10_000, 374))
+    assert plans.missing(had, Seeds.of([range(15, 31), range(399, 410)])) == (
+        (5_000_000, 1),
+        (20_000, 1),
+        (10_000, 10),
+        (0, 9),
+    )
+    assert Plans().missing(had) == ()
+    assert plans.seeds == Seeds.of([range(1, 401), range(900, 901)])
+    rows = [row(int(seed), "won", 100) for seed in had]
+    positions = report.report_of([sample(*rows, missing_at=plans.missing(had))]).variants[0].positions
+    assert positions.median == 10_000
+    assert positions.mean == pytest.approx((21 * 100 + 374 * 10_000 + 5 * 20_000 + 5_000_000) / 401)
+
+
 def test_nothing_but_missing_deals():
-    got = report.report_of([sample(missing=5, planned_limit=1000)]).variants[0]
+    got = report.report_of([sample(missing_at=((1000, 5),))]).variants[0]
     assert (got.node_limit, got.rate.deals, got.rate.proved, got.rate.upper_bound) == (1000, 5, 0, 1)
     assert tuple(got.rate.interval)[1] == 1
     assert got.deals_per_second is None

@@ -164,11 +164,15 @@ def test_quantiles_are_numpys_linear_ones(values):
     assert (got.median, got.p90, got.p99) == pytest.approx(tuple(np.percentile(array, (50, 90, 99))))
 
 
-@given(st.lists(st.integers(1, 10**6), max_size=50), st.integers(0, 50), st.integers(1, 10**6))
-def test_repeated_counts_are_as_if_listed(values, repeated, value):
-    if values or repeated:
-        listed = own.quantiles(np.array([*values, *[value] * repeated], np.int64))
-        counted = own.quantiles(np.array(values, np.int64), repeated=repeated, value=value)
+@given(
+    st.lists(st.integers(1, 10**6), max_size=50),
+    st.lists(st.tuples(st.integers(1, 10**6), st.integers(0, 50)), max_size=4),
+)
+def test_repeated_counts_are_as_if_listed(values, repeated):
+    all_of_them = [*values, *(value for value, times in repeated for _ in range(times))]
+    if all_of_them:
+        listed = own.quantiles(np.array(all_of_them, np.int64))
+        counted = own.quantiles(np.array(values, np.int64), repeated)
         assert (counted.mean, counted.median, counted.p90, counted.p99) == pytest.approx(
             (listed.mean, listed.median, listed.p90, listed.p99)
         )
@@ -177,7 +181,7 @@ def test_repeated_counts_are_as_if_listed(values, repeated, value):
 def test_quantiles_of_nothing_and_of_huge_counts():
     assert own.quantiles(np.array([], np.int64)) is None
     assert own.quantiles(np.full(3, 2**62, np.int64)).mean == 2.0**62
-    assert own.quantiles(np.array([5]), repeated=2**63, value=7).median == 7
+    assert own.quantiles(np.array([5]), [(7, 2**63)]).median == 7
 
 
 def test_curve_by_its_definition():
