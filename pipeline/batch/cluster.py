@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, WinnableError
 
 T = TypeVar("T")
 _WINDOW = 4  # chunks a thread of the cluster; one more than here at home, the way is longer
@@ -49,6 +49,8 @@ class DaskExecutor:
         except ImportError as error:
             raise UsageError("the dask executor needs Dask; in a checkout: pip install '.[dask]'") from error
         self.lost: tuple[type[BaseException], ...] = (distributed.KilledWorker,)
+        self._closed: type[BaseException] = distributed.client.ClosedClientError
+        self._scheduler = scheduler
         self._cluster = None
         security = _security(tls)
         if scheduler is None:
@@ -73,9 +75,27 @@ class DaskExecutor:
         self._pool = self._client.get_executor(pure=False)
 
     def submit(self, task: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Send the task to the scheduler."""
-        future: Future[T] = self._pool.submit(task, *arguments)
+        """Send the task to the scheduler.
+
+        Raises
+        ------
+        WinnableError
+            The scheduler has gone.
+        """
+        try:
+            future: Future[T] = self._pool.submit(task, *arguments)
+        except self._closed as error:
+            raise self._gone() from error
         return future
+
+    def check(self) -> None:
+        """Refuse to wait for a scheduler that has gone: futures of a closed client never end."""
+        if self._client.status not in ("running", "connecting", "newly-created"):
+            raise self._gone()
+
+    def _gone(self) -> WinnableError:
+        where = f"Dask scheduler at {self._scheduler}" if self._scheduler else "local Dask cluster"
+        return WinnableError(f"the {where} has gone; what is settled is kept, the same command goes on from there")
 
     def breaks_all(self, error: BaseException) -> bool:
         """The scheduler has replaced the worker; other chunks do not notice."""

@@ -35,6 +35,9 @@ class Executor(Protocol):
     def submit(self, task: Callable[..., T], *arguments: Any) -> Future[T]:
         """Start a task."""
 
+    def check(self) -> None:
+        """Raise a WinnableError if what was submitted will never end."""
+
     def breaks_all(self, error: BaseException) -> bool:
         """Whether that death took every task in flight with it, so that `renew` is called for."""
 
@@ -67,6 +70,9 @@ class InlineExecutor:
         except Exception as error:
             future.set_exception(error)
         return future
+
+    def check(self) -> None:
+        """Nothing is in flight."""
 
     def breaks_all(self, error: BaseException) -> bool:
         """There is no worker that could die."""
@@ -113,6 +119,9 @@ class ProcessExecutor:
             broken: Future[T] = Future()
             broken.set_exception(error)
             return broken
+
+    def check(self) -> None:
+        """A pool that breaks fails all its futures."""
 
     def breaks_all(self, error: BaseException) -> bool:
         """A dead worker breaks the whole pool."""

@@ -22,6 +22,7 @@ from pipeline.errors import WinnableError
 log = logging.getLogger(__name__)
 
 STRIKES = 3  # times a deal must kill its worker, alone, before it is given up
+CANCELLATIONS = 5  # times a cluster may cancel a chunk before the run is given up
 _TICK = 0.2
 
 
@@ -87,6 +88,8 @@ class Window:
         self._suspects: deque[Chunk] = deque()  # were in flight when a worker died; tried again alone
         self._proved = False  # whether a worker has ever returned something
         self._strikes: Counter[tuple[int, int]] = Counter()
+        self._cancelled: deque[Chunk] = deque()  # the cluster dropped them; no deal's fault
+        self._cancellations: Counter[tuple[int, int]] = Counter()
 
     def drive(self) -> bool:
         """Work until nothing is left or the stopper says so and what is in flight has landed.
@@ -103,6 +106,7 @@ class Window:
                 return True
             if not self._proved and self._stopper.check():
                 return False
+            self._executor.check()
             with contextlib.suppress(queue.Empty):
                 self._land(self._landed.get(timeout=_TICK))
             self._collector.flush_if_due()
@@ -121,6 +125,8 @@ class Window:
             self._submit(chunk)
 
     def _next_chunk(self) -> Chunk | None:
+        if self._cancelled:
+            return self._cancelled.popleft()
         # Towards the end chunks get smaller, so that the workers finish together.
         at_most = 1 + self._summary.left // (4 * self._executor.size)
         while self._waiting:
@@ -144,7 +150,7 @@ class Window:
         except self._executor.lost as error:
             self._lose(chunk, error)
         except CancelledError:
-            return
+            self._cancel(chunk)
         else:
             self._take(chunk, result)
 
@@ -175,6 +181,23 @@ class Window:
             self._suspects.extendleft(reversed(halves(chunk)))
         else:
             self._strike(chunk)
+
+    def _cancel(self, chunk: Chunk) -> None:
+        """Hand a chunk out again that was cancelled, as by a restart of the cluster's workers.
+
+        Raises
+        ------
+        WinnableError
+            It has been cancelled too often.
+        """
+        key = chunk.job, chunk.first
+        self._cancellations[key] += 1
+        if self._cancellations[key] == CANCELLATIONS:
+            raise WinnableError(
+                f"the cluster has cancelled the same {len(chunk.seeds)} deals {CANCELLATIONS} times; what is settled "
+                "is kept, the same command goes on from there"
+            )
+        self._cancelled.append(chunk)
 
     def _probe(self) -> None:
         """Find out whether workers can start at all, before deals are blamed.

@@ -16,7 +16,7 @@ from pipeline.batch.cluster import DaskExecutor
 from pipeline.batch.config import load_settings
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.workers import HandshakeError
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, WinnableError
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -35,9 +35,7 @@ def test_a_local_cluster_gives_the_same_table(settings_for, rows_in, tmp_path):
 
 def test_a_killed_worker_costs_nothing(settings_for, rows_in, tmp_path):
     run(settings_for("1:300"))
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
-    ) as cluster:
+    with local_cluster() as cluster:
         killed = []
 
         def kill_one():
@@ -54,6 +52,39 @@ def test_a_killed_worker_costs_nothing(settings_for, rows_in, tmp_path):
     assert killed
     assert summary.failed == []
     assert rows_in(tmp_path / "dask") == rows_in(tmp_path / "data")
+
+
+def local_cluster():
+    return distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
+    )
+
+
+def test_chunks_that_a_restart_of_the_cluster_cancels_are_handed_out_again(settings_for):
+    with local_cluster() as cluster:
+
+        def restart():
+            time.sleep(0.7)
+            with distributed.Client(cluster.scheduler_address) as client:
+                client.restart()
+
+        other = threading.Thread(target=restart)
+        other.start()
+        settings = settings_for("1:200", executor="dask", scheduler=cluster.scheduler_address, chunk=4)
+        summary = run(settings, seconds=0.01)
+        other.join()
+    assert (summary.settled, summary.left, summary.stopped) == (200, 0, None)
+
+
+def test_a_cluster_that_goes_away_ends_the_run(settings_for, monkeypatch):
+    monkeypatch.setattr("pipeline.batch.cluster._PATIENCE", "1s")
+    with local_cluster() as cluster:
+        address = cluster.scheduler_address
+        end = threading.Timer(1.5, cluster.close)
+        end.start()
+        with pytest.raises(WinnableError, match=rf"the Dask scheduler at {address} has gone; what is settled is kept"):
+            run(settings_for("1:100000", executor="dask", scheduler=address, chunk=4), seconds=0.01)
+        end.join()
 
 
 def test_a_remote_worker_with_another_solver_is_refused(settings_for):

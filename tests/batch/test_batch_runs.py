@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+from collections import Counter
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +13,11 @@ from batch_settlers import IDENTITY, Fake, outcome
 
 from pipeline.batch import files, runs
 from pipeline.batch.config import Deals
+from pipeline.batch.executors import InlineExecutor
 from pipeline.batch.rows import rows_of
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition, Store
+from pipeline.batch.window import Window
 from pipeline.batch.workers import HandshakeError
 from pipeline.errors import PartialFailure, SolverFault, StoreError, WinnableError
 from pipeline.game.variants import load_variant
@@ -237,6 +241,47 @@ def test_a_run_that_cannot_write_says_so_and_can_be_resumed(settings_for, rows_i
     assert json.loads(next((settings.data / "runs").glob("*.json")).read_text())["status"] == "failed"
     assert run(settings).settled == 60
     assert len(rows_in(settings.data)[SPIDER]) == 60
+
+
+class Cancelling(InlineExecutor):
+    """An executor that cancels every chunk so many times."""
+
+    def __init__(self, times):
+        super().__init__()
+        self.times, self.seen = times, Counter()
+
+    def submit(self, task, *arguments):
+        first = arguments[1].first
+        self.seen[first] += 1
+        if self.seen[first] > self.times:
+            return super().submit(task, *arguments)
+        future = Future()
+        future.cancel()
+        return future
+
+
+def test_cancelled_chunks_are_handed_out_again(settings_for, rows_in, monkeypatch):
+    monkeypatch.setattr(runs, "make_executor", lambda *_: Cancelling(2))
+    settings = settings_for("1:60", chunk=7)
+    summary = run(settings)
+    assert (summary.settled, summary.left) == (60, 0)
+    assert len(rows_in(settings.data)[SPIDER]) == 60
+
+
+def test_a_run_whose_chunks_are_always_cancelled_ends(settings_for, monkeypatch):
+    monkeypatch.setattr(runs, "make_executor", lambda *_: Cancelling(1000))
+    settings = settings_for("1:60", chunk=7)
+    with pytest.raises(WinnableError, match=r"cancelled the same 7 deals 5 times; .* the same command goes on"):
+        run(settings)
+    assert json.loads(next((settings.data / "runs").glob("*.json")).read_text())["status"] == "failed"
+
+
+def test_a_run_that_leaves_deals_for_no_reason_is_not_finished(settings_for, monkeypatch):
+    monkeypatch.setattr(Window, "drive", lambda _self: True)
+    settings = settings_for("1:60")
+    with pytest.raises(WinnableError, match="60 deals were not come to"):
+        run(settings)
+    assert json.loads(next((settings.data / "runs").glob("*.json")).read_text())["status"] == "failed"
 
 
 class Stillborn:
