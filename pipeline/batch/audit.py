@@ -6,7 +6,9 @@ where the store stops at the first.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -20,7 +22,8 @@ import pyarrow.compute as pc
 
 from pipeline.batch import workers
 from pipeline.batch.executors import Executor
-from pipeline.batch.schema import MOVE_OR_REPAIR, REPAIR, VERSION, Footer, read_footer, read_rows
+from pipeline.batch.rows import seeds_of
+from pipeline.batch.schema import MOVE_OR_REPAIR, REPAIR, VERSION, Footer, parse_part_name, read_footer, read_rows
 from pipeline.batch.store import Partition, Store, check_file, check_folder, entries
 from pipeline.batch.workers import StoredLine
 from pipeline.errors import SolverFault, StoreError, WinnableError
@@ -38,6 +41,7 @@ OLDER = "older"  # a part of an older schema: read as it is, made new by `compac
 
 KINDS = (FOREIGN, PART, RULES, OVERLAP, LINE, STAGING, MANIFEST, OLDER)
 _LINES_AT_ONCE = 500
+_PATIENCE, _PAUSE = 200, 0.05  # how often a partition is listed until nothing vanishes, and how many seconds apart
 
 
 class Finding(NamedTuple):
@@ -112,6 +116,7 @@ class Audit:
         self._store, self._variants, self._executor = store, variants, executor
         self._only = only or (lambda _partition: True)
         self._flying: deque[tuple[Path, dict[int, int], Future[list[tuple[int, str]]]]] = deque()
+        self._unfinished: StoreError | None = None
         self.result = AuditResult()
 
     def check(self, sample: int | None = None, advance: Callable[[int], None] | None = None) -> AuditResult:
@@ -129,13 +134,13 @@ class Audit:
         WinnableError
             A worker died.
         """
-        unfinished = self._check_staging()
+        self._unfinished = self._check_staging()
         self._check_manifests()
         for partition, paths in self._partitions():
             self._check_partition(partition, paths, sample, advance or (lambda _rows: None))
         self._land(0)
-        if unfinished is not None and not self.result.faults:
-            self._find(STAGING, self._store.staging, str(unfinished))
+        if self._unfinished is not None and not self.result.faults:
+            self._find(STAGING, self._store.staging, str(self._unfinished))
         return self.result
 
     def count_rows(self) -> int:
@@ -206,54 +211,84 @@ class Audit:
         variant = self._variants.get(partition.variant)
         if variant is None and paths:
             self.result.unknown.append(partition)
-        footers = self._check_footers(variant, paths)
+        footers = self._check_footers(partition, variant, paths)
         chosen = None if sample is None else _choose(footers, sample)
-        for path, footer in footers:
+        pending, done, seen = deque(footers), -1, -1
+        while pending:
+            path, footer = pending[0]
             wanted = None if chosen is None else chosen.get(path, np.zeros(0, int))
-            if wanted is None or len(wanted):
-                self._check_rows(partition, variant, path, wanted)
+            try:
+                if wanted is None or len(wanted):
+                    self._check_rows(partition, variant, path, wanted, seen)
+            except FileNotFoundError:  # joined by another command: go on in what it was joined into
+                seen = done
+                footers = self._check_footers(partition, variant, self._list_again(partition))
+                pending = deque(pair for pair in footers if pair[1].last > seen)
+                chosen = None if sample is None else _choose(pending, sample)
+                continue
+            pending.popleft()
+            done = max(done, footer.last)
             self.result.parts += 1
             advance(footer.rows)
 
-    def _check_footers(self, variant: Variant | None, paths: Sequence[Path]) -> list[tuple[Path, Footer]]:
-        footers = []
-        for path in paths:
-            try:
-                footer = read_footer(path)
-            except FileNotFoundError:  # joined by another command
-                continue
-            except StoreError as error:
-                self._find(PART, path, str(error))
-                continue
-            if variant is not None and footer.rules_hash != variant.rules_hash:
-                text = f"rules_hash {footer.rules_hash}, that of {variant.id} is {variant.rules_hash}"
-                self._find(RULES, path, text)
-                continue
-            if footer.version != VERSION:
-                self._find(OLDER, path, f"schema {footer.version}; 'winnable compact' makes it schema {VERSION}")
-            footers.append((path, footer))
+    def _check_footers(
+        self, partition: Partition, variant: Variant | None, paths: Sequence[Path]
+    ) -> list[tuple[Path, Footer]]:
+        """Read the footers of a partition's parts, by seed; list them again while another command replaces some.
+
+        Raises
+        ------
+        StoreError
+            That does not end.
+        """
+        for _ in range(_PATIENCE):
+            found: list[tuple[str, Path, str]] = []
+            with contextlib.suppress(FileNotFoundError):
+                footers = [(path, footer) for path in paths if (footer := _sound_footer(path, variant, found))]
+                # A replacement takes the old parts away before the new ones come.
+                if self._unfinished is not None or not self._store.journal.path.exists():
+                    break
+            time.sleep(_PAUSE)
+            paths = self._list_again(partition)
+        else:
+            raise StoreError(f"{self._store.folder(partition)}: parts keep vanishing while they are read")
         footers.sort(key=lambda pair: pair[1].first)
         reaching = footers[0] if footers else None
         for path, footer in footers[1:]:
             assert reaching is not None
             if footer.first <= reaching[1].last:
                 span = f"{footer.first} to {min(footer.last, reaching[1].last)}"
-                self._find(OVERLAP, path, f"overlaps {reaching[0].name}: seeds {span} may stand twice")
+                found.append((OVERLAP, path, f"overlaps {reaching[0].name}: seeds {span} may stand twice"))
             if footer.last > reaching[1].last:
                 reaching = path, footer
+        for one in found:
+            self._find(*one)
         return footers
 
-    def _check_rows(self, partition: Partition, variant: Variant | None, path: Path, wanted: np.ndarray | None) -> None:
+    def _list_again(self, partition: Partition) -> list[Path]:
+        """List the parts; what is not ours has been found the first time."""
+        return [path for path in entries(self._store.folder(partition)) if parse_part_name(path.name)]
+
+    def _check_rows(
+        self, partition: Partition, variant: Variant | None, path: Path, wanted: np.ndarray | None, seen: int
+    ) -> None:
+        """Look at the rows of a part, but for the seeds up to `seen`, and replay those at the places `wanted`, or all.
+
+        Raises
+        ------
+        FileNotFoundError
+            The part has gone.
+        """
         try:
             table = read_rows(path)
-        except FileNotFoundError:
-            return
         except StoreError as error:
             self._find(PART, path, str(error))
             return
-        self.result.rows += len(table)
-        places = np.arange(len(table))
-        if wanted is not None:
+        first = int(np.searchsorted(seeds_of(table), seen, side="right"))
+        self.result.rows += len(table) - first
+        if wanted is None:
+            table, places = table[first:], np.arange(first, len(table))
+        else:
             table, places = table.take(wanted), wanted
         if variant is None:
             return
@@ -281,7 +316,24 @@ class Audit:
     def _find(self, kind: str, path: Path, text: str) -> None:
         for advice in (MOVE_OR_REPAIR, REPAIR):  # `verify` says it once, at the end
             text = text.removesuffix(advice)
-        self.result.findings.append(Finding(kind, path, None, None, text.removeprefix(f"{path}: ")))
+        finding = Finding(kind, path, None, None, text.removeprefix(f"{path}: "))
+        if finding not in self.result.findings:
+            self.result.findings.append(finding)
+
+
+def _sound_footer(path: Path, variant: Variant | None, found: list[tuple[str, Path, str]]) -> Footer | None:
+    """Read a part's footer; what is wrong with it goes to `found`, and the part is then left alone."""
+    try:
+        footer = read_footer(path)
+    except StoreError as error:
+        found.append((PART, path, str(error)))
+        return None
+    if variant is not None and footer.rules_hash != variant.rules_hash:
+        found.append((RULES, path, f"rules_hash {footer.rules_hash}, that of {variant.id} is {variant.rules_hash}"))
+        return None
+    if footer.version != VERSION:
+        found.append((OLDER, path, f"schema {footer.version}; 'winnable compact' makes it schema {VERSION}"))
+    return footer
 
 
 def stored_lines(table: pa.Table) -> list[StoredLine]:

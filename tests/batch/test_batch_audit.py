@@ -370,3 +370,48 @@ def test_several_damages_at_once(store):
         list(Repair(store, RULES).mend(result.findings))
     assert check(store).findings == []
     assert {row.seed for row in rows_of(store.read(*GAMES))} == set(range(7, 13))
+
+
+@pytest.mark.parametrize("sample", [None, 12])
+@pytest.mark.parametrize("reader", ["read_footer", "read_rows"])
+@pytest.mark.parametrize("name", ["part-1-6.parquet", "part-7-12.parquet"])
+def test_parts_joined_by_another_command_meanwhile_are_looked_at_all_the_same(store, monkeypatch, name, reader, sample):
+    read = getattr(audit, reader)
+
+    def read_late(path):
+        if path.name == name and len(store.parts(GAMES)) > 1:
+            with store.writing("compact"):
+                store.compact(GAMES)
+        return read(path)
+
+    damage_a_line(store, 12)
+    monkeypatch.setattr(audit, reader, read_late)
+    result = check(store, sample)
+    assert [(finding.kind, finding.row, finding.seed) for finding in result.findings] == [(audit.LINE, 11, 12)]
+    assert result.findings[0].path.name == "part-1-12.parquet"
+    if sample is None:
+        assert (result.rows, result.lines) == (12, 10)
+
+
+def test_a_partition_is_listed_again_when_a_replacement_was_at_work(store, monkeypatch):
+    damage_a_line(store, 12)
+    hidden = store.staging / "hidden"
+    store.staging.mkdir(exist_ok=True)
+    part(store, "part-7-12.parquet").rename(hidden)
+    store.journal.path.write_text("{}")
+
+    def finish(_seconds):
+        hidden.rename(part(store, "part-7-12.parquet"))
+        store.journal.path.unlink()
+
+    monkeypatch.setattr(audit.Audit, "_check_staging", lambda _self: None)
+    monkeypatch.setattr(audit.time, "sleep", finish)
+    assert [(finding.kind, finding.seed) for finding in check(store).findings] == [(audit.LINE, 12)]
+
+
+def damage_a_line(store, seed):
+    """Give a won deal the line of another one."""
+    path = next(one.path for one in store.parts(GAMES) if one.footer.first <= seed <= one.footer.last)
+    rows = rows_of(read_rows(path))
+    rows[-1] = rows[-1]._replace(**{key: getattr(rows[-2], key) for key in ("line", "moves", "deals", "score")})
+    rewrite(path, table_of(rows))
