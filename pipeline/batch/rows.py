@@ -58,7 +58,12 @@ def replaces(new: Row, old: Row) -> bool:
         return old.verdict == "unsettled"
     if new.node_limit != old.node_limit:
         return new.node_limit > old.node_limit
-    return new.solver != old.solver and _version(new.solver) >= _version(old.solver)
+    return supersedes(new.solver, old.solver)
+
+
+def supersedes(new: str, old: str) -> bool:
+    """Decide whether what solver `new` left unsettled stands in the place of what `old` did, at the same limit."""
+    return new != old and _version(new) >= _version(old)
 
 
 def table_of(rows: Iterable[Row]) -> pa.Table:

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from pipeline.batch import files, lock
 from pipeline.batch.journal import Journal
-from pipeline.batch.rows import join_tables, merge_tables, seeds_of
+from pipeline.batch.rows import join_tables, merge_tables, seeds_of, supersedes
 from pipeline.batch.schema import (
     COLUMNS,
     MOVE_OR_REPAIR,
@@ -180,7 +180,8 @@ class Store:
         nodes
             The run's node limit: a row unsettled at a smaller one is missing, one at this or a larger one is done.
         retry
-            Whether rows left unsettled by another solver than `solver` are missing at any limit.
+            Whether rows left unsettled at this limit are missing too if one by `solver` would replace them; one at a
+            larger limit stands whatever came of it, so it is done.
         """
         table = self.read(*partition, ["seed", "verdict", "node_limit", "solver"])
         return seeds.without(seeds_of(table)[done_mask(table, nodes, retry=retry, solver=solver)])
@@ -389,7 +390,10 @@ def done_mask(table: pa.Table, nodes: int, *, retry: bool, solver: str | None) -
     proved = pc.not_equal(table["verdict"].cast(pa.string()), "unsettled")
     far_enough = pc.greater_equal(table["node_limit"], nodes)
     if retry:
-        far_enough = pc.and_(far_enough, pc.equal(table["solver"].cast(pa.string()), solver))
+        known = table["solver"].cast(pa.string())
+        older = [one for one in pc.unique(known).to_pylist() if supersedes(solver or "", one)]
+        again = pc.and_(pc.equal(table["node_limit"], nodes), pc.is_in(known, pa.array(older, pa.string())))
+        far_enough = pc.and_(far_enough, pc.invert(again))
     mask: npt.NDArray[np.bool_] = pc.or_(proved, far_enough).to_numpy().astype(bool)
     return mask
 

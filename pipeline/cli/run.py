@@ -59,7 +59,7 @@ def _executor_options(command: options.Command) -> options.Command:
 @click.option(
     "--retry",
     type=click.Choice(("none", "unsettled")),
-    help="Settle again, at this limit, what another version of the solver left unsettled.  [default: none]",
+    help="Settle again what another version of the solver left unsettled at this limit.  [default: none]",
 )
 @click.option(
     "--memory",

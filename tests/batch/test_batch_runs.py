@@ -113,6 +113,13 @@ def test_retry_settles_what_another_solver_left_unsettled(settings_for, tmp_path
     assert solvers == {"won": IDENTITY, "lost": IDENTITY, "unsettled": "0.2.0+1"}
 
 
+@pytest.mark.parametrize(("nodes", "solver"), [(500, "0.2.0+1"), (800, "0.0.9+1")])
+def test_retry_does_not_settle_again_what_no_new_row_would_replace(settings_for, nodes, solver):
+    run(settings_for("1:100", nodes=800))
+    again = settings_for("1:100", nodes=nodes, retry=True)
+    assert runs.run(again, settler=Fake(identity=solver), solver=solver).settled == 0
+
+
 @pytest.mark.parametrize("chunk", [1, 7, 64, None])
 @pytest.mark.parametrize("executor", ["inline", "processes"])
 def test_chunks_and_workers_make_no_difference(settings_for, rows_in, tmp_path, chunk, executor):
