@@ -85,9 +85,10 @@ class SolverSettler:
     def warm(variants: Sequence[Variant]) -> None:
         """Compile what the variants need and the cache lacks."""
         from pipeline.engine.compiler import CACHE_DIRECTORY, is_compiled
+        from pipeline.engine.memory import width_of
         from pipeline.solver import warm
 
-        if all(is_compiled(len(variant.columns)) for variant in variants):
+        if all(is_compiled(width_of(len(variant.columns))) for variant in variants):
             return
         CACHE_DIRECTORY.mkdir(parents=True, exist_ok=True)
         with FileLock(CACHE_DIRECTORY / "lock"):
