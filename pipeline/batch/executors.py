@@ -86,7 +86,8 @@ class InlineExecutor:
         self._stop.set()
 
     def close(self, *, now: bool = False) -> None:
-        """There is no worker to end."""
+        """Leave the calling process as it was."""
+        workers.uncap_memory()
 
 
 class ProcessExecutor:

@@ -182,6 +182,7 @@ class _Worker(threading.local):
                     f"{setup.solver}; install the same winnable everywhere, and clear stale caches"
                 )
             self.run_id = setup.run_id
+            uncap_memory()
             if setup.memory is not None:
                 _cap_memory(setup.memory)
         if self.settler is None:
@@ -191,6 +192,7 @@ class _Worker(threading.local):
 
 _worker = _Worker()
 _stop: Any = None
+_before_cap: tuple[int, int] | None = None  # this process's limit of its address space
 
 
 def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
@@ -328,10 +330,11 @@ def _die_with(sentinel: Any) -> None:
 
 
 def _cap_memory(most: int) -> None:
-    """Limit the address space so that about `most` bytes may be resident.
+    """Limit the address space so that about `most` bytes may be resident, until `uncap_memory`.
 
     What is reserved but not resident now (code, thread stacks, the compiler's arenas) does not count.
     """
+    global _before_cap
     try:
         import resource
     except ImportError:
@@ -339,10 +342,20 @@ def _cap_memory(most: int) -> None:
         return
     reserved, resident = _pages()
     limit = max(reserved - resident + most, reserved)
-    _soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    _soft, hard = _before_cap = resource.getrlimit(resource.RLIMIT_AS)
     if hard != resource.RLIM_INFINITY:
         limit = min(limit, hard)
     resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+
+def uncap_memory() -> None:
+    """Take the cap away again where this process outlives its run: a notebook, a Dask worker."""
+    global _before_cap
+    if _before_cap is not None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, _before_cap)
+        _before_cap = None
 
 
 def _pages() -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 from collections import Counter
 from concurrent.futures import Future
@@ -17,7 +18,7 @@ from pipeline.batch.executors import InlineExecutor
 from pipeline.batch.rows import rows_of
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition, Store
-from pipeline.batch.window import Window
+from pipeline.batch.window import NoProgress, Window
 from pipeline.batch.workers import HandshakeError
 from pipeline.errors import PartialFailure, SolverFault, StoreError, WinnableError
 from pipeline.game.variants import load_variant
@@ -230,6 +231,22 @@ def test_a_deal_over_the_memory_cap_fails_alone_and_its_worker_lives(settings_fo
     assert sorted((deal.failure.seed, deal.failure.kind) for deal in summary.failed) == [(17, "memory"), (55, "memory")]
     assert {row.seed for row in rows_in(settings.data)[SPIDER]} == set(range(1, 61)) - {17, 55}
     assert "worker died" not in (settings.data / "runs" / f"{summary.run_id}.log").read_text()
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is capped by way of /proc")
+@pytest.mark.parametrize("raises", [frozenset(), frozenset(range(31))])
+def test_a_cap_on_memory_ends_with_an_inline_run(settings_for, raises):
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    seen = []
+
+    class Watching(NoProgress):
+        def advance(self, job, deals):
+            seen.append(resource.getrlimit(resource.RLIMIT_AS))
+
+    settings = settings_for("1:30", memory=1 << 30)
+    runs.run(settings, settler=Fake(raises=raises), solver=IDENTITY, progress=Watching())
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    assert seen[0] != before
 
 
 def test_a_run_that_cannot_write_says_so_and_can_be_resumed(settings_for, rows_in, monkeypatch):
