@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from pipeline.analysis.plans import Plans, RunRecord, planned
 from pipeline.analysis.statistics import Counts, Flags, Quantiles, quantiles
+from pipeline.batch.rows import seeds_of
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition, Store
 from pipeline.errors import StoreError
@@ -184,12 +185,8 @@ def _read_sample(store: Store, partition: Partition, variant: Variant, plans: Pl
     store.check_rules(partition, variant.rules_hash)
     table = store.read(*partition, columns=list(COLUMNS))
     if only is not None:
-        seeds = _numpy(table.column("seed"))
-        inside = np.zeros(seeds.size, bool)
-        for piece in only.ranges:
-            inside[np.searchsorted(seeds, piece.start) : np.searchsorted(seeds, piece.stop - 1, side="right")] = True
-        table = table.filter(pa.array(inside))
-    return sample_of(table, variant, partition.numbering, plans.missing(_numpy(table.column("seed")), only))
+        table = table.filter(pa.array(only.among(seeds_of(table))))
+    return sample_of(table, variant, partition.numbering, plans.missing(seeds_of(table), only))
 
 
 def _numpy(column: pa.ChunkedArray) -> np.ndarray:

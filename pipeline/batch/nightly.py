@@ -16,7 +16,6 @@ from datetime import date
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -173,7 +172,7 @@ class Nights:
     def tally(self, partition: Partition, seeds: Seeds) -> Tally:
         """Count what is known of some deals."""
         table = self.store.read(*partition, ["seed", "verdict"])
-        wanted = pa.array(_inside(seeds_of(table), seeds))
+        wanted = pa.array(seeds.among(seeds_of(table)))
         verdicts = table["verdict"].cast(pa.string()).filter(wanted).to_pylist()
         return Tally(seeds.count, *(verdicts.count(word) for word in ("won", "lost", "unsettled")))
 
@@ -210,14 +209,6 @@ def read_date(text: str) -> str:
         return date.fromisoformat(text).isoformat()
     except ValueError as error:
         raise ValueError(f"a date like 2026-11-30 ({error})") from None
-
-
-def _inside(seeds: npt.NDArray[np.int64], wanted: Seeds) -> npt.NDArray[np.bool_]:
-    inside = np.zeros(len(seeds), bool)
-    for piece in wanted.ranges:
-        low, high = np.searchsorted(seeds, piece.start), np.searchsorted(seeds, piece.stop - 1, side="right")
-        inside[low:high] = True
-    return inside
 
 
 def _plan_json(plan: dict[Partition, Seeds]) -> dict[str, list[str]]:

@@ -98,6 +98,14 @@ class Seeds:
         count = self.count
         return self.slice(count * (number - 1) // shards, count * number // shards)
 
+    def among(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return which of `numbers`, an ascending int64 array, are seeds of this set; shape of `numbers`."""
+        inside = numbers < 0
+        for piece in self.ranges:
+            low, high = numbers.searchsorted(piece.start), numbers.searchsorted(piece.stop - 1, side="right")
+            inside[low:high] = True
+        return inside
+
     def without(self, done: npt.NDArray[np.int64]) -> Seeds:
         """Return the seeds that are not in `done`, a strictly ascending int64 array."""
         pieces = []

@@ -140,7 +140,7 @@ def export(
     rows = 0
     for partition in partitions:
         for table in store.scan(partition):
-            chosen = table if seeds is None else table.filter(pa.array(_within(seeds_of(table), seeds)))
+            chosen = table if seeds is None else table.filter(pa.array(seeds.among(seeds_of(table))))
             values = [chosen[name].to_pylist() for name in columns]
             if "seconds" in columns:  # single precision: no digits that were never measured
                 place = list(columns).index("seconds")
@@ -148,15 +148,6 @@ def export(
             write([*partition, *row] for row in zip(*values, strict=True))
             rows += len(chosen)
     return rows
-
-
-def _within(numbers: np.ndarray, seeds: Seeds) -> np.ndarray:
-    """Return which of ascending `numbers` are among `seeds`."""
-    mask = np.zeros(len(numbers), bool)
-    for piece in seeds.ranges:
-        low, high = np.searchsorted(numbers, piece.start), np.searchsorted(numbers, piece.stop - 1, side="right")
-        mask[low:high] = True
-    return mask
 
 
 def _csv_writer(out: TextIO, header: Sequence[str]) -> Callable[[Iterable[list[object]]], object]:

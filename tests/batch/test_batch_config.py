@@ -175,6 +175,8 @@ def test_seeds_are_sets(pieces, done, shards):
     assert seeds.count == len(plain)
     assert [seed for seed in range(80) if seed in seeds] == plain
     assert list(seeds.without(np.array(sorted(done), np.int64))) == [seed for seed in plain if seed not in done]
+    numbers = np.array(sorted(done), np.int64)
+    assert list(numbers[seeds.among(numbers)]) == [seed for seed in sorted(done) if seed in plain]
     assert [seed for i in range(shards) for seed in seeds.shard(i + 1, shards)] == plain
     assert list(seeds.slice(2, 7)) == plain[2:7]
     assert Seeds.of_numbers(plain) == seeds
