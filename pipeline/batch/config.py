@@ -25,6 +25,7 @@ DEALS_AT_MOST = 1_000_000_000
 EXECUTORS = ("processes", "inline", "dask")
 RETRIES = ("none", "unsettled")
 _FILE_BYTES = 1_000_000
+_WORKER_BYTES = 256 << 20  # a worker holds nearly 200 MB before its first deal, and has its search's memory to fill
 _TIME = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _SIZE = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -64,8 +65,9 @@ def read_size(value: object) -> int:
         size = value
     elif isinstance(value, str) and (match := re.fullmatch(r"(\d{1,9})\s*([kmgt]?)i?b?", value.strip().lower())):
         size = int(match[1]) * _SIZE[match[2]]
-    if not 1 << 20 <= size < 1 << 50:
-        raise ValueError("a size of at least 1MB, for example 600MB or 2GB")
+    if not _WORKER_BYTES <= size < 1 << 50:
+        least = f"{_WORKER_BYTES >> 20}MB"
+        raise ValueError(f"a size of at least {least}, which every worker needs, for example 600MB or 2GB")
     return size
 
 

@@ -65,7 +65,7 @@ def _executor_options(command: options.Command) -> options.Command:
     "--memory",
     type=options.Kind("size", "read_size"),
     metavar="SIZE",
-    help="Most memory of a worker, like 2GB: a deal that needs more fails alone.  [default: no cap]",
+    help="Most memory of a worker, like 2GB (at least 256MB): a deal that needs more fails alone.  [default: no cap]",
 )
 @click.option(
     "--chunk",

@@ -1,5 +1,6 @@
 """Settings: their four layers, and the readers of configurations and seeds files against anything."""
 
+import json
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -200,6 +201,7 @@ def test_huge_ranges_take_no_time():
         ("read_duration", 0.5, 0.5),
         ("read_size", "2GB", 2 << 30),
         ("read_size", "600 MiB", 600 << 20),
+        ("read_size", "256MB", 256 << 20),
         ("read_shard", "3/16", (3, 16)),
         ("read_switch", "no", False),
         ("read_words", "spider-1, spider-4", ("spider-1", "spider-4")),
@@ -207,6 +209,15 @@ def test_huge_ranges_take_no_time():
 )
 def test_values_people_write(kind, text, value):
     assert getattr(config, kind)(text) == value
+
+
+@pytest.mark.parametrize("value", ["1MB", "255MB", 1 << 20, "0", "-1GB"])
+def test_less_memory_than_any_worker_needs_is_refused(file, value):
+    text = f"memory = {json.dumps(value)}\nseeds = 1\n"
+    with pytest.raises(ConfigError, match=r"run\.toml: memory = .*: expected a size of at least 256MB, which every"):
+        load_settings(file(text), {}, {})
+    with pytest.raises(ConfigError, match=r"^WINNABLE_MEMORY = .*: expected a size of at least 256MB"):
+        load_settings(file("seeds = 1\n"), {}, {"WINNABLE_MEMORY": str(value)})
 
 
 @pytest.mark.parametrize("text", ["", "1:", ":2", "a", "-1", "1:2:3", "1.5", "9" * 70, str(2**63)])
