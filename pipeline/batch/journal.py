@@ -67,10 +67,11 @@ class Journal:
 
     def finish(self) -> None:
         """Finish the replacement that the journal names, if there is one."""
-        if not self.path.exists():
-            return
         self.check()
-        folder, come, go = self._read()
+        replacement = self.replacement()
+        if replacement is None:
+            return
+        folder, come, go = replacement
         for name in go:
             files.remove(folder / name)
         for name, staged in come.items():
@@ -88,9 +89,10 @@ class Journal:
         StoreError
             It is none of ours, or the parts it promises are nowhere.
         """
-        if not self.path.exists():
+        replacement = self.replacement()
+        if replacement is None:
             return
-        folder, come, _ = self._read()
+        folder, come, _ = replacement
         for name, staged in come.items():
             if not (self.staging / staged).exists() and not (folder / name).exists():
                 raise StoreError(f"{self.path}: neither {staged} nor {folder / name} exists")
@@ -127,8 +129,20 @@ class Journal:
     def _publish(self, staged: Path, target: Path) -> None:
         files.rename(staged, target)
 
-    def _read(self) -> tuple[Path, dict[str, str], list[str]]:
-        """Read the journal; its names must stay within the dataset."""
+    def replacement(self) -> tuple[Path, dict[str, str], list[str]] | None:
+        """Read the journal; its names must stay within the dataset.
+
+        Returns
+        -------
+        tuple or None
+            The partition's folder, the staged files by the names they get in it, and the names that go; None if
+            there is no journal.
+
+        Raises
+        ------
+        StoreError
+            It is none of ours.
+        """
         try:
             plan: Any = json.loads(self.path.read_text(encoding="utf-8"))
             folder, come, go = PurePosixPath(plan["folder"]), dict(plan["come"]), list(plan["go"])
@@ -137,6 +151,8 @@ class Journal:
                 and all(parse_part_name(name) for name in [*come, *go])
                 and all(re.fullmatch(r"new-\d+-\d+\.parquet", name) for name in come.values())
             )
+        except FileNotFoundError:
+            return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{self.path}: cannot be read: {error}") from error
         if not sound:

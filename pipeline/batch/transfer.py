@@ -33,7 +33,7 @@ def merge(
     Parameters
     ----------
     target, source
-        The dataset that takes in, held for writing, and the one that is only read.
+        The dataset that takes in, held for writing, and the one that is only read (a `Source` is).
     partitions
         What to take in: its outcomes, and which of its deals were planned.
     variants

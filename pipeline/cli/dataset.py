@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXPORTS = ("csv", "json", "jsonl")
 
 
-def _existing(data: Path) -> Store:
+def _existing(data: Path, *, read_only: bool = False) -> Store:
     """Return the dataset of a directory.
 
     Raises
@@ -26,10 +26,11 @@ def _existing(data: Path) -> Store:
     StoreError
         There is none.
     """
+    from pipeline.batch.source import Source
     from pipeline.batch.store import Store
     from pipeline.errors import StoreError
 
-    store = Store(data)
+    store = Source(data) if read_only else Store(data)
     if not store.outcomes.is_dir():
         raise StoreError(f"{data}: there is no dataset here (no outcomes/)")
     return store
@@ -203,7 +204,7 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
     from pipeline.batch.store import Store
     from pipeline.cli.main import goes_on
 
-    target, other = Store(options.data_directory(data)), _existing(source)
+    target, other = Store(options.data_directory(data)), _existing(source, read_only=True)
     if target.data.resolve() == other.data.resolve():
         raise click.UsageError(f"{source} is the dataset itself")
     chosen = _chosen(other, variants, numbering, planned(read_runs(other)))

@@ -13,6 +13,7 @@ from batch_rows import a_row, a_table
 from pipeline.batch import files
 from pipeline.batch import store as store_module
 from pipeline.batch.rows import rows_of, table_of
+from pipeline.batch.source import Source
 from pipeline.batch.store import Partition, Store
 from pipeline.errors import StoreError
 
@@ -74,6 +75,10 @@ def compact(store):
     store.compact(SPIDER)
 
 
+def state_of(data):
+    return {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in data.rglob("*")}
+
+
 @pytest.mark.parametrize("small", [0, 1000], ids=["postponed", "at once"])
 @pytest.mark.parametrize("action", [add, merge, compact])
 def test_a_kill_at_any_step(tmp_path, monkeypatch, action, small):
@@ -106,8 +111,16 @@ def test_a_kill_at_any_step(tmp_path, monkeypatch, action, small):
     for step in range(1, steps + 1):
         store = prepared(f"killed-{step}")
         clock.run(act(store), step)
+        # Who only reads changes nothing, and finds what will be there when it is finished.
+        left = state_of(store.data)
+        source = Source(store.data)
+        found = rows_of(source.read(*SPIDER))
+        assert [row for table in source.scan(SPIDER) for row in rows_of(table)] == found
+        assert source.partitions() == [SPIDER]
+        assert state_of(store.data) == left
         # Whoever comes next reads either state, row by row, and never a deal twice.
         after = Store(store.data)
+        assert rows_of(after.read(*SPIDER)) == found
         rows = {row.seed: row for row in rows_of(after.read(*SPIDER))}
         assert len(rows) == len(after.read(*SPIDER))
         known = {row.seed: {row} for row in old}

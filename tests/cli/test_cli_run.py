@@ -246,6 +246,24 @@ def test_merge_and_compact(winnable, data, tmp_path):
     assert winnable("merge", "nowhere")[0] == 2
 
 
+def test_merge_only_reads_its_source(winnable, data):
+    from pipeline.batch.schema import read_rows
+    from pipeline.batch.store import Partition, Store
+
+    store = Store(data)
+    spider = Partition("spider-1", "native")
+    part = store.parts(spider)[0].path
+    rows = read_rows(part)
+    with store.writing("test"):
+        store.journal.postpone(*spider, rows[:4])
+        store.journal.replace(store.folder(spider), [rows[4:]], [part])
+    before = {path: path.stat().st_mtime_ns for path in data.rglob("*")}
+    code, _, err = winnable("merge", data, "--data", "other")
+    assert (code, "spider-1/native: 12 deals added, 0 replaced" in err) == (0, True)
+    assert {path: path.stat().st_mtime_ns for path in data.rglob("*")} == before
+    assert winnable("verify", "--data", "other")[0] == 0
+
+
 def test_merge_takes_in_what_was_planned_of_the_chosen_variants_only(winnable, data):
     planned = ("report", "--format", "json", "--data", "other")
     assert winnable("merge", data, "--data", "other", "--variant", "spider-1")[0] == 0
