@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,7 @@ _HOMES = {
 
 def settle(
     variant: Variant | str,
-    seeds: Iterable[int],
+    seeds: Iterable[SupportsIndex],
     *,
     numbering: str = "native",
     nodes: int = 1_000_000,
@@ -82,7 +82,7 @@ def settle(
     variant
         The game, or its id.
     seeds
-        Numbers of the deals, in any order; repeated ones are settled once.
+        Numbers of the deals, Python's integers or numpy's, in any order; repeated ones are settled once.
     numbering
         How a number becomes a deal.
     nodes
@@ -101,7 +101,7 @@ def settle(
     Raises
     ------
     UsageError
-        There is no such variant, numbering or seed, or no seed at all.
+        There is no such variant, numbering or seed, or no seed at all, or one is no integer.
     StoreError
         The dataset cannot be used.
     """

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -60,6 +61,11 @@ def test_settle_by_workers():
         (("spider-1", []), "no seeds"),
         (("spider-1", [-1]), "numbers go from 0"),
         (("spider-1", [2**63]), "numbers go from 0"),
+        (("spider-1", [1, 2.0]), r"^seed 2\.0 is no whole number$"),
+        (("spider-1", ["1"]), "^seed '1' is no whole number$"),
+        (("spider-1", [True]), "^seed True is no whole number$"),
+        (("spider-1", "1:3"), "^seeds '1:3': expected numbers"),
+        (("spider-1", 5), "^seeds 5: expected numbers"),
     ],
 )
 def test_settle_says_what_is_wrong(words, expected):
@@ -67,6 +73,12 @@ def test_settle_says_what_is_wrong(words, expected):
         pipeline.settle(*words)
     with pytest.raises(UsageError, match="no numbering 'kpat'"):
         pipeline.settle("mrs-mop", [1], numbering="kpat")
+
+
+def test_seeds_may_be_integers_of_numpy():
+    frame = pipeline.settle("spider-easy", np.array([3, 1], np.uint64), workers=1)
+    again = pipeline.settle("spider-easy", frame["seed"], workers=1)
+    assert list(again["seed"]) == list(frame["seed"]) == [1, 3]
 
 
 def test_ids_and_dates_may_be_text():

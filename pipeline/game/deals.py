@@ -31,7 +31,8 @@ import struct
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import accumulate
-from operator import mul
+from operator import index, mul
+from typing import Any, SupportsIndex
 
 from pipeline.errors import UsageError
 from pipeline.game.boards import Board
@@ -50,7 +51,7 @@ _FOLDS = {
 }
 
 
-def deal(variant: Variant | str, seed: int, numbering: str = "native") -> Board:
+def deal(variant: Variant | str, seed: SupportsIndex, numbering: str = "native") -> Board:
     """Return a numbered deal of a variant, or of the packaged one of that id.
 
     Raises
@@ -58,6 +59,7 @@ def deal(variant: Variant | str, seed: int, numbering: str = "native") -> Board:
     UsageError
         There is no such variant, it has no such numbering, or the numbering no such number.
     """
+    seed = whole_seed(seed)
     if isinstance(variant, str):
         variant = load_variant(variant)
     if numbering not in variant.numberings:
@@ -71,6 +73,24 @@ def deal(variant: Variant | str, seed: int, numbering: str = "native") -> Board:
     if numbering == "pysol" and any(face_down):  # its long columns are others than ours
         face_down = tuple(len(column) - 1 for column in columns)
     return Board(variant, numbering, seed, columns, face_down, stock, 0)
+
+
+def whole_seed(seed: Any) -> int:
+    """Return a seed as Python's integer, whatever integer it comes as, such as numpy's.
+
+    Raises
+    ------
+    UsageError
+        It is no integer; a float is none, whatever its value.
+    """
+    # numpy's own would overflow in the arithmetic below, and make `in` look through all of a range.
+    try:
+        number = index(seed)
+    except TypeError:
+        number = None
+    if number is None or isinstance(seed, bool):
+        raise UsageError(f"seed {seed!r:.40} is no whole number")
+    return number
 
 
 Cards = tuple[int, ...]

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import SupportsIndex, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +18,7 @@ from pipeline.batch.runs import run
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.window import Progress
 from pipeline.errors import UsageError, WinnableError
-from pipeline.game.deals import SEEDS
+from pipeline.game.deals import SEEDS, whole_seed
 from pipeline.game.variants import Variant
 
 D = TypeVar("D")
@@ -107,18 +107,21 @@ class Settling:
         return results
 
 
-def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[int]) -> Seeds:
+def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[SupportsIndex]) -> Seeds:
     """Return numbers of deals as a set of seeds.
 
     Raises
     ------
     UsageError
-        The variant has no such numbering, the numbering no such number, or there are none.
+        The variant has no such numbering, the numbering no such number, or there are none; or these are no integers.
     """
     if numbering not in variant.numberings:
         raise UsageError(f"{variant.id} has no numbering {numbering!r}; it has: {', '.join(variant.numberings)}")
-    pieces = [seeds] if isinstance(seeds, range) and seeds.step == 1 else (range(n, n + 1) for n in map(int, seeds))
-    wanted = Seeds.of(pieces)
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise UsageError(f"seeds {seeds!r:.40}: expected numbers, such as range(1, 101) or [3, 5]")
+    wanted = (
+        Seeds.of([seeds]) if isinstance(seeds, range) and seeds.step == 1 else Seeds.of_numbers(map(whole_seed, seeds))
+    )
     allowed = SEEDS[numbering]
     if not wanted:
         raise UsageError("no seeds: there is nothing to settle")

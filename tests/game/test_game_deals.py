@@ -1,6 +1,7 @@
 import hashlib
 import random
 
+import numpy as np
 import pytest
 
 from pipeline.errors import UsageError
@@ -179,3 +180,21 @@ def test_numberings_are_where_they_belong():
 def test_a_number_that_is_none(variant_id, seed, numbering, message):
     with pytest.raises(UsageError, match=message):
         deal(load_variant(variant_id), seed, numbering)
+
+
+@pytest.mark.parametrize("numbering", ["native", "pysol", "kpat"])
+@pytest.mark.parametrize("kind", [np.int64, np.uint64, np.int32])
+def test_a_seed_may_be_an_integer_of_numpy(kind, numbering):
+    for seed in (7, 741000001):
+        board = deal("spider-4", kind(seed), numbering)
+        assert board == deal("spider-4", seed, numbering)
+        assert type(board.seed) is int
+    with pytest.raises(UsageError, match="seed 18446744073709551615 is no"):
+        deal("spider-4", np.uint64(2**64 - 1), numbering)
+
+
+@pytest.mark.parametrize("seed", [True, np.True_, 5.0, np.float64(5), "5", None, [5], np.array([5, 6])], ids=repr)
+@pytest.mark.parametrize("numbering", ["native", "pysol", "kpat"])
+def test_a_seed_that_is_no_integer(seed, numbering):
+    with pytest.raises(UsageError, match=r"^seed .* is no whole number$"):
+        deal("spider-4", seed, numbering)
