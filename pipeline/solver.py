@@ -15,6 +15,7 @@ from pipeline.game.variants import Variant
 if TYPE_CHECKING:
     from pipeline.engine.records import Result, Rules
     from pipeline.engine.search import Search
+    from pipeline.engine.weights import Parameters
 
 DEFAULT_LIMIT = 1_000_000
 DEALS = {"blocked": 0, "all": 1, "non-empty": 2}
@@ -80,7 +81,7 @@ class Solver:
     """Settles the boards of any variants in one process; keeps the engine's memory between calls. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._searches: dict[str, Search] = {}
+        self._searches: dict[tuple[str, str], Search] = {}
 
     def solve(self, board: Board, node_limit: int = DEFAULT_LIMIT) -> Outcome:
         """Search a board to a verdict or the limit.
@@ -114,14 +115,19 @@ class Solver:
         if board.seed is None:
             refuse_sets(board)
         variant = board.variant
-        search = self._searches.get(variant.rules_hash)
+        key = variant.id, variant.rules_hash  # the id chooses the weights
+        search = self._searches.get(key)
         if search is None:
-            search = self._searches[variant.rules_hash] = Search(engine_rules(variant), variant.id)
+            search = self._searches[key] = Search(engine_rules(variant), self._weights(variant))
         columns, stock = board.columns, board.stock
         if folds(variant):
             columns = tuple(tuple(card & 15 for card in column) for column in columns)
             stock = tuple(card & 15 for card in stock)
         return search.solve(Start(columns, board.face_down, stock, board.sets_done), node_limit)
+
+    def _weights(self, variant: Variant) -> Parameters | str:
+        """Return what a variant is searched with, weights or the name of a shipped set."""
+        return variant.id
 
     @staticmethod
     def _outcome(board: Board, node_limit: int, result: Result) -> Outcome:

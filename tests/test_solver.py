@@ -93,6 +93,17 @@ def test_variants_of_one_name_are_told_apart_by_their_rules(one):
     assert one.solve(easier, 100_000).verdict == "won"
 
 
+def test_variants_of_one_game_are_told_apart_by_their_names(one):
+    """The name chooses the weights: what was solved before must not."""
+    board = board_of("spider-4", 2)
+    renamed = dataclasses.replace(board, variant=dataclasses.replace(board.variant, id="mine"))
+    alone = {mine.variant.id: Solver().solve(mine) for mine in (board, renamed)}
+    assert alone["mine"].positions != alone["spider-4"].positions
+    for order in ((board, renamed), (renamed, board)):
+        solver = Solver()
+        assert {mine.variant.id: solver.solve(mine) for mine in order} == alone
+
+
 # ---------------------------------------------------------------- sets on the table
 
 SPADES, HEARTS = (tuple(suit << 4 | rank for rank in range(13, 0, -1)) for suit in (3, 2))

@@ -21,19 +21,14 @@ if TYPE_CHECKING:
 
 
 class TrialSolver(Solver):
-    """The solver with given weights in the place of the shipped ones, for the variants it is told."""
+    """The solver with given weights in the place of the shipped ones."""
 
     def __init__(self, parameters: Parameters) -> None:
         super().__init__()
         self._parameters = parameters
 
-    def use_for(self, variant: Variant) -> None:
-        """Search this variant with the weights."""
-        from pipeline.engine.search import Search
-        from pipeline.solver import engine_rules
-
-        if variant.rules_hash not in self._searches:
-            self._searches[variant.rules_hash] = Search(engine_rules(variant), self._parameters)
+    def _weights(self, variant: Variant) -> Parameters:
+        return self._parameters
 
 
 class TrialSettler(SolverSettler):
@@ -47,17 +42,12 @@ class TrialSettler(SolverSettler):
 
     def __init__(self, weights: Path) -> None:
         super().__init__()
-        self._solver = self._trial = TrialSolver(read_weights(weights))
-        self._weights = weights
+        self._solver = TrialSolver(read_weights(weights))
+        self._file = weights
 
     def identity(self) -> str:
         """Return the name of the solver with these weights."""
-        return trial_identity(self._weights)
-
-    def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> object:
-        """Deal and solve."""
-        self._trial.use_for(variant)
-        return super().settle(variant, numbering, seed, nodes)
+        return trial_identity(self._file)
 
 
 def trial_identity(weights: Path) -> str:

@@ -317,7 +317,6 @@ def _join(executor: Executor, parts: Sequence[Future[list[Effort]]]) -> list[Eff
 def settle(variant: Variant, parameters: Parameters, seeds: range, nodes: int) -> list[Effort]:
     """Settle native deals with given weights, in a worker."""
     solver = TrialSolver(parameters)
-    solver.use_for(variant)
     outcomes = [solver.solve(deal(variant, seed), nodes) for seed in seeds]
     return [Effort(outcome.verdict != "unsettled", outcome.positions) for outcome in outcomes]
 
