@@ -63,7 +63,7 @@ def candidate(variant_id: str, date: datetime.date, skipped: int) -> int:
 
 def is_frozen(variant: Variant, date: datetime.date) -> bool:
     """Whether the deal of that day is fixed for good."""
-    return FIRST_DATE <= date <= LAST_DATE and _frozen_skips(variant.rules_hash) is not None
+    return FIRST_DATE <= date <= LAST_DATE and _frozen_skips(variant.id, variant.rules_hash) is not None
 
 
 def daily(variant: Variant | str, date: datetime.date | str, solver: Solver | None = None) -> Daily:
@@ -83,7 +83,7 @@ def daily(variant: Variant | str, date: datetime.date | str, solver: Solver | No
     """
     variant = load_variant(variant) if isinstance(variant, str) else variant
     date = datetime.date.fromisoformat(date) if isinstance(date, str) else date
-    skips = _frozen_skips(variant.rules_hash) if is_frozen(variant, date) else None
+    skips = _frozen_skips(variant.id, variant.rules_hash) if is_frozen(variant, date) else None
     if skips is not None:
         skipped = skips.get(date.isoformat(), 0)
         return Daily(variant, date, deal(variant, candidate(variant.id, date, skipped)), skipped, frozen=True)
@@ -96,13 +96,16 @@ def daily(variant: Variant | str, date: datetime.date | str, solver: Solver | No
 
 
 @lru_cache
-def _frozen_skips(rules_hash: str) -> dict[str, int] | None:
-    """Return by date how many candidates are skipped, of a variant by its rules; None if nothing is frozen for it."""
+def _frozen_skips(variant_id: str, rules_hash: str) -> dict[str, int] | None:
+    """Return by date how many candidates are skipped; None if nothing is frozen for a variant of that id and rules.
+
+    Both count: the same rules by another id have other candidates.
+    """
     try:
         content: dict[str, Any] = json.loads(FROZEN.read_bytes())
-        for entry in content["variants"].values():
-            if entry["rules_hash"] == rules_hash:
-                return {str(date): int(count) for date, count in entry["skipped"].items()}
+        entry = content["variants"].get(variant_id)
+        if entry is not None and entry["rules_hash"] == rules_hash:
+            return {str(date): int(count) for date, count in entry["skipped"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{FROZEN}: cannot be read ({error}); install winnable again") from error
     return None

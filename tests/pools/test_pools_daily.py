@@ -105,6 +105,18 @@ def test_a_variant_of_other_rules_has_no_frozen_days():
     assert not days.is_frozen(replace(load_variant("spider-4"), sets_needed=7), DAY)
 
 
+def test_the_same_rules_by_another_id_have_no_frozen_days():
+    """Their candidates are others, so what is known of the packaged variant's says nothing of them."""
+    from dataclasses import replace
+
+    mine, solver, date = replace(load_variant("spider-4"), id="mine"), Picky(), datetime.date(2036, 5, 23)
+    found = days.daily(mine, date, solver)
+    first = days.first_candidate("mine", date)
+    assert [seed for seed, _ in solver.asked] == [first + skipped for skipped in range(4)]
+    assert (found.board.seed, found.skipped, found.frozen) == (first + 3, 3, False)
+    assert not days.is_frozen(mine, date)
+
+
 def test_a_day_without_any_proof_is_told(monkeypatch):
     monkeypatch.setattr(days, "MOST_SKIPPED", 3)
     with pytest.raises(DataError, match="none of 3 candidates of 2046-01-01"):
