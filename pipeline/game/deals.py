@@ -37,7 +37,7 @@ from typing import Any, SupportsIndex
 from pipeline.errors import UsageError
 from pipeline.game.boards import Board
 from pipeline.game.variants import Variant, load_variant
-from pipeline.game.variants.reading import SPIDER_LAYOUT
+from pipeline.game.variants.reading import SPIDER_LAYOUT, last_face_up
 
 NATIVE_SEEDS = range(0, 2**63)
 PYSOL_SEEDS = range(0, 2**63)
@@ -70,8 +70,8 @@ def deal(variant: Variant | str, seed: SupportsIndex, numbering: str = "native")
         raise UsageError(f"seed {seed} is no {numbering} number; they go from {seeds.start} to {seeds.stop - 1}")
     columns, stock = _DEALERS[numbering](variant, seed)
     face_down = variant.face_down
-    if numbering == "pysol" and any(face_down):  # its long columns are others than ours
-        face_down = tuple(len(column) - 1 for column in columns)
+    if numbering == "pysol" and face_down == last_face_up(variant.columns):  # its long columns are others than ours
+        face_down = last_face_up(map(len, columns))
     return Board(variant, numbering, seed, columns, face_down, stock, 0)
 
 

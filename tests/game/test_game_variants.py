@@ -4,6 +4,7 @@ import re
 import pytest
 
 from pipeline.errors import UsageError, VariantError
+from pipeline.game.deals import deal
 from pipeline.game.variants import MAIN_VARIANTS, load_variant, read_variant, variant_ids
 
 GOOD = """
@@ -144,6 +145,34 @@ def test_a_bad_file_is_named_with_key_value_and_what_is_allowed(tmp_path, old, n
     with pytest.raises(VariantError, match=message) as caught:
         read_variant(path)
     assert "bad.toml" in str(caught.value)
+
+
+SPIDER = "packs = 2\nsuits = 4\ncolumns = [6, 6, 6, 6, 5, 5, 5, 5, 5, 5]\n"
+DIVORCE = "packs = 2\nsuits = 4\ncolumns = [5, 5, 5, 5, 5, 5, 5, 5, 5, 5]\n"
+
+
+def write_rules(path, layout, face_down, numberings):
+    path.write_text(
+        f'id = "mine"\nname = "Mine"\ndeal = "all"\n{layout}face_down = {face_down}\nnumberings = {numberings}\n'
+    )
+    return path
+
+
+@pytest.mark.parametrize("face_down", [[2] * 10, [5, 4, 4, 5, 4, 4, 4, 4, 4, 4], [0] * 9 + [1]])
+def test_pysols_long_columns_fit_no_counts_of_ones_own(tmp_path, face_down):
+    path = write_rules(tmp_path / "mine.toml", SPIDER, face_down, ["native", "pysol", "kpat"])
+    with pytest.raises(VariantError, match=r'mine\.toml: numberings is .*; allowed: no "pysol" with this face_down'):
+        read_variant(path)
+    mine = read_variant(write_rules(path, SPIDER, face_down, ["native", "kpat"]))
+    for numbering in mine.numberings:
+        assert deal(mine, 1, numbering).face_down == tuple(face_down)
+
+
+@pytest.mark.parametrize("face_down", [[0] * 10, [2] * 10, [4] * 10, [4, 3, 2, 1, 0, 0, 1, 2, 3, 4]])
+def test_columns_of_one_length_fit_any_counts(tmp_path, face_down):
+    mine = read_variant(write_rules(tmp_path / "mine.toml", DIVORCE, face_down, ["native", "pysol"]))
+    for numbering in mine.numberings:
+        assert deal(mine, 1, numbering).face_down == tuple(face_down)
 
 
 def test_a_missing_file_is_no_traceback(tmp_path):

@@ -21,7 +21,7 @@ COLUMNS = range(3, 17)
 
 SPIDER_LAYOUT = (6, 6, 6, 6, 5, 5, 5, 5, 5, 5)
 DIVORCE_LAYOUT = (5,) * 10
-# The layouts another program deals, two packs; whether cards lie face up or down makes no other deal.
+# The layouts another program deals, two packs; whether cards lie face up or down makes no other cards.
 NUMBERED_LAYOUTS = {"pysol": (SPIDER_LAYOUT, DIVORCE_LAYOUT), "kpat": (SPIDER_LAYOUT,)}
 
 
@@ -194,7 +194,7 @@ def read_fields(values: dict[str, Any], source: str) -> dict[str, Any]:
         "sets": sets,
         "wrap": wrap,
         "sets_needed": table.whole("sets_needed", 1, packs * 4, packs * 4),
-        "numberings": _numberings(table, packs, columns),
+        "numberings": _numberings(table, packs, columns, face_down),
         "documented": _documented(table),
     }
 
@@ -213,7 +213,12 @@ def _layout(table: Table, cards: int) -> tuple[tuple[int, ...], tuple[int, ...]]
     return columns, face_down
 
 
-def _numberings(table: Table, packs: int, columns: tuple[int, ...]) -> tuple[str, ...]:
+def last_face_up(columns: Iterable[int]) -> tuple[int, ...]:
+    """Return how many cards lie face down where only the last one of each column lies face up."""
+    return tuple(size - 1 for size in columns)
+
+
+def _numberings(table: Table, packs: int, columns: tuple[int, ...], face_down: tuple[int, ...]) -> tuple[str, ...]:
     names = table.values.get("numberings", ["native"])
     allowed = 'a list of "native" and, for two packs laid out as they deal them, "pysol", "kpat"'
     if not isinstance(names, list) or "native" not in names or len(set(map(str, names))) != len(names):
@@ -223,6 +228,11 @@ def _numberings(table: Table, packs: int, columns: tuple[int, ...]) -> tuple[str
             table.fail("numberings", allowed)
         if name != "native" and (packs != 2 or columns not in NUMBERED_LAYOUTS[name]):
             table.fail("numberings", allowed)
+    if "pysol" in names and columns == SPIDER_LAYOUT and any(face_down) and face_down != last_face_up(columns):
+        # Its long columns are others than ours, so counts by column do not fit them.
+        table.fail(
+            "numberings", 'no "pysol" with this face_down; it needs all cards face up, or the last of each column'
+        )
     return tuple(sorted(names, key=NUMBERINGS.index))
 
 
