@@ -22,7 +22,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.errors import BoardError, UsageError
@@ -137,6 +137,9 @@ def full_deck(variant: Variant, cards: Iterable[int]) -> Counter[int]:
 def read_board(text: str, *, variant: Variant | None = None, name: str = "<stdin>") -> Board:
     """Return the board of a text, ours or JSON, ours or Solvitaire's.
 
+    Numbering and seed stay with the deal they name. They are left out of a position that its game comes to, and where
+    `variant` stands for another one than the text names.
+
     Parameters
     ----------
     text
@@ -149,12 +152,16 @@ def read_board(text: str, *, variant: Variant | None = None, name: str = "<stdin
     Raises
     ------
     BoardError
-        It is no board, or its cards are not those of the game; names the place, the value and what would be right.
+        It is no board, or its cards are not those of the game, or not those of the deal whose number it names; names
+        the place, the value and what would be right.
     """
     read = _json_fields if text.lstrip().startswith("{") else _text_fields
     try:
-        board = _build(read(text), variant)
+        fields = read(text)
+        board = _build(fields, variant)
         _check(board)
+        if board.seed is not None:
+            board = _named_deal(board, fields.get("variant", board.variant.id))
     except BoardError as error:
         raise BoardError(f"{name}: {error}") from None
     return board
@@ -360,6 +367,45 @@ def _check_cards(board: Board) -> None:
         groups = [[missing[suit << 4 | rank] for rank in range(ACE, KING + 1)] for suit in range(4)]
     if any(len(set(group)) > 1 for group in groups):
         raise BoardError(f"what is missing is not {_sets(board.sets_done)}; {_missing(missing)}")
+
+
+def _named_deal(board: Board, named: object) -> Board:
+    """Return a board with its number if it is that deal, without it if it is a position of that deal's game.
+
+    Raises
+    ------
+    BoardError
+        It is neither, and the text names the variant of the board.
+    """
+    from pipeline.game.deals import deal  # which makes boards
+
+    nameless = replace(board, numbering=None, seed=None)
+    try:
+        dealt = deal(board.variant, board.seed or 0, board.numbering or "")
+    except UsageError as error:
+        if named != board.variant.id:
+            return nameless
+        raise BoardError(str(error)) from None
+    if board == dealt:
+        return board
+    if named == board.variant.id and (place := _contradiction(board, dealt)):
+        number = f"{board.variant.id} {board.numbering} {board.seed}"
+        raise BoardError(f"{place} is not that of {number}; leave out numbering and seed if the board is another")
+    return nameless
+
+
+def _contradiction(board: Board, dealt: Board) -> str | None:
+    """Say where a board is no position of a deal's game; None if it may be one."""
+    if board.stock != dealt.stock[len(dealt.stock) - len(board.stock) :]:
+        return "the stock"
+    for number, (cards, down) in enumerate(zip(board.columns, board.face_down, strict=True)):
+        if down > dealt.face_down[number] or cards[:down] != dealt.columns[number][:down]:
+            return f"column {number + 1}"
+    if list(map(len, board.columns)) != list(map(len, dealt.columns)) or board.face_down != dealt.face_down:
+        return None
+    # Nothing seems to have been played.
+    differing = [number for number, cards in enumerate(board.columns, 1) if cards != dealt.columns[number - 1]]
+    return f"column {differing[0]}" if differing else None
 
 
 def _places(board: Board, card: int) -> str:

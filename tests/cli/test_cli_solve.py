@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace as changed
 from pathlib import Path
 
 import pytest
@@ -348,6 +349,18 @@ def test_replay_takes_a_line_from_anywhere(ok, tmp_path, solved):
     nameless = tmp_path / "nameless.json"
     nameless.write_text(json.dumps(solved | {"seed": None, "numbering": None}))
     assert ok("replay", nameless, "--board", board_file(tmp_path, deal(SPIDER_1, 5))) == wanted
+
+
+def test_the_solution_of_a_game_under_way_replays_on_its_board(ok, winnable, tmp_path, solved):
+    board = middle_of(solved)
+    path, solution = board_file(tmp_path, changed(board, numbering="native", seed=5)), tmp_path / "solution.json"
+    solution.write_text(ok("solve", "--board", path, "--format", "json"))
+    found = json.loads(solution.read_text())
+    assert (found["numbering"], found["seed"]) == (None, None)
+    assert ok("replay", solution, "--board", path).endswith(f"won in {found['moves']} moves\n")
+    code, _, err = winnable("replay", solution)
+    assert code == 2
+    assert "give the board with --board" in err
 
 
 def test_replay_shortens_and_makes_a_page(ok, winnable, tmp_path, solved):

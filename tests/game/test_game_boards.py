@@ -191,3 +191,76 @@ def test_a_set_lying_on_the_table_is_no_position(lay):
     for columns in ([run], ["KD QD", run], [f"[7H] {run} 3D"]):
         with pytest.raises(BoardError, match=r"KS QS .* is a set; it would have left"):
             read_board(board_text(lay("spider-4", columns)))
+
+
+# ---------------------------------------------------------------- the number a board names
+
+
+def both_forms(board):
+    return board_text(board), json.dumps(board_json(board))
+
+
+@pytest.mark.parametrize("numbering", ["native", "pysol", "kpat"])
+def test_a_number_of_another_deal_is_refused(numbering):
+    for variant in ("spider-1", "spider-4"):
+        board = dataclasses.replace(deal(variant, 1, numbering), seed=77)
+        for text in both_forms(board):
+            with pytest.raises(BoardError, match=rf"^<stdin>: (column \d|the stock) is not that of .* {numbering} 77;"):
+                read_board(text)
+
+
+def test_a_number_of_another_deal_is_refused_where_all_lies_open():
+    board = dataclasses.replace(deal("simple-simon", 1), seed=77)
+    with pytest.raises(
+        BoardError, match="column 1 is not that of simple-simon native 77; leave out numbering and seed"
+    ):
+        read_board(board_text(board))
+
+
+@pytest.mark.parametrize(
+    ("seed", "numbering", "message"),
+    [(0, "kpat", "seed 0 is no kpat number"), (2**63, "native", "is no native number")],
+)
+def test_a_number_that_is_none_is_refused(seed, numbering, message):
+    board = dataclasses.replace(deal("spider-4", 1), numbering=numbering, seed=seed)
+    with pytest.raises(BoardError, match=message):
+        read_board(board_text(board))
+
+
+def test_a_numbering_that_the_game_has_not_is_refused():
+    board = dataclasses.replace(deal("mrs-mop", 1), numbering="pysol")
+    with pytest.raises(BoardError, match="mrs-mop has no numbering 'pysol'"):
+        read_board(board_text(board))
+
+
+def test_a_game_under_way_loses_its_number(won_lines):
+    """A line of it would not replay on the deal of that number."""
+    for variant, seed, line in won_lines:
+        position = Position.of(deal(variant, seed))
+        for number, move in enumerate(parse_line(line)):
+            position.play(move)
+            board = position.board()
+            if number % 5:
+                continue
+            for text in both_forms(dataclasses.replace(board, numbering="native", seed=seed)):
+                assert read_board(text) == board
+
+
+def test_a_game_under_way_of_another_deal_is_refused(won_lines):
+    variant, seed, line = next(entry for entry in won_lines if entry[0].id == "spider-4")
+    position = Position.of(deal(variant, seed))
+    for move in parse_line(line)[:40]:
+        position.play(move)
+    board = dataclasses.replace(position.board(), numbering="native", seed=seed + 1)
+    with pytest.raises(BoardError, match=f"is not that of spider-4 native {seed + 1}"):
+        read_board(board_text(board))
+
+
+def test_a_variant_given_over_the_one_named_may_have_no_such_number():
+    relaxed, opened = load_variant("spider-relaxed"), load_variant("open-spider")
+    for text in both_forms(deal("spider-4", 5, "kpat")):
+        board = read_board(text, variant=relaxed)
+        assert (board.variant, board.numbering, board.seed) == (relaxed, None, None)
+    board = read_board(board_text(deal("spider-4", 5)), variant=opened)  # the cards, but not all of them face up
+    assert (board.variant, board.numbering, board.seed) == (opened, None, None)
+    assert read_board(board_text(deal("spider-4", 5)), variant=relaxed) == deal(relaxed, 5)
