@@ -171,10 +171,3 @@ def test_every_dependency_is_used_and_every_use_is_declared():
     outside = {name for name in used if name not in STANDARD} - {"pipeline", "markupsafe"} - extras
     assert outside <= declared
     assert declared <= used
-
-
-def test_no_names_of_how_it_was_made():
-    words = ("../shared", "/work/", ".library", "prototype/")
-    for path in modules():
-        text = path.read_text(encoding="utf-8")
-        assert not [word for word in words if word in text], path
