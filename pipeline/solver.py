@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import LineError, SolverFault
 from pipeline.game.boards import Board, refuse_sets
-from pipeline.game.moves import Move, encode_line, engine_move
+from pipeline.game.moves import ENGINE_DEAL, Move, encode_line, engine_move
 from pipeline.game.rules import spider_score, verify_line
 from pipeline.game.variants import Variant
 
@@ -142,9 +142,6 @@ class Solver:
             raise SolverFault(f"{describe(board)}: the line found does not replay: {error}") from error
         deals = moves.count(ENGINE_DEAL)
         return Outcome(*known, encode_line(moves), len(moves), deals, spider_score(len(moves), variant.sets_needed))
-
-
-ENGINE_DEAL = 0xFFFF
 
 
 def describe(board: Board) -> str:
