@@ -1,4 +1,8 @@
-"""Settles deals: the one place that knows both the games and the engine, and believes no win unreplayed."""
+"""Settles deals: the one place where a board goes to the engine, and where no win is believed unreplayed.
+
+Others that import both games and engine ask the engine about itself: `batch.workers` and `cli.solve` for the bench,
+`analysis.tune` and `analysis.trial` for weights.
+"""
 
 from __future__ import annotations
 
