@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from pipeline.batch.plan import Job
 from pipeline.batch.rows import seeds_of
-from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition, Store
 
 
@@ -24,8 +23,6 @@ class PartitionStatus:
         Its smallest and largest seed.
     node_limits
         Node limit and number of the unsettled deals at it, ascending.
-    missing
-        Deals that were asked about and have no row.
     parts, size
         Number of its files, and bytes in them.
     """
@@ -38,13 +35,12 @@ class PartitionStatus:
     first: int
     last: int
     node_limits: tuple[tuple[int, int], ...]
-    missing: int
     parts: int
     size: int
 
 
-def status_of(store: Store, partition: Partition, wanted: Seeds | None = None) -> PartitionStatus:
-    """Return how far a partition is; `wanted` are the deals it should hold.
+def status_of(store: Store, partition: Partition) -> PartitionStatus:
+    """Return how far a partition is.
 
     Raises
     ------
@@ -64,7 +60,6 @@ def status_of(store: Store, partition: Partition, wanted: Seeds | None = None) -
         first=int(seeds[0]) if len(seeds) else 0,
         last=int(seeds[-1]) if len(seeds) else 0,
         node_limits=tuple((int(limit), int(count)) for limit, count in zip(limits, counts, strict=True)),
-        missing=wanted.without(seeds).count if wanted else 0,
         parts=len(parts),
         size=sum(part.path.stat().st_size for part in parts),
     )

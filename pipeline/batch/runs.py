@@ -102,7 +102,8 @@ def run(
             with contextlib.suppress(WinnableError) if sys.exc_info()[0] else contextlib.nullcontext():
                 manifest.write(summary, status)
             run_log.close()
-    say(f"run {summary.run_id}: {summary.settled} deals settled in {summary.seconds:.1f} s")
+    noun = "deal" if summary.settled == 1 else "deals"
+    say(f"run {summary.run_id}: {summary.settled} {noun} settled in {summary.seconds:.1f} s")
     return summary
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import sys
 from bisect import bisect_right
@@ -71,7 +72,9 @@ class Seeds:
             yield from piece
 
     def __contains__(self, seed: object) -> bool:
-        if not isinstance(seed, int):
+        try:
+            seed = operator.index(seed)  # type: ignore[arg-type]
+        except TypeError:
             return False
         place = bisect_right(self.ranges, seed, key=lambda r: r.start) - 1
         return place >= 0 and seed < self.ranges[place].stop

@@ -83,6 +83,8 @@ def daily(variant: Variant | str, date: datetime.date | str, solver: Solver | No
     """
     variant = load_variant(variant) if isinstance(variant, str) else variant
     date = datetime.date.fromisoformat(date) if isinstance(date, str) else date
+    if isinstance(date, datetime.datetime):  # and pandas' dates
+        date = date.date()
     skips = _frozen_skips(variant.id, variant.rules_hash) if is_frozen(variant, date) else None
     if skips is not None:
         skipped = skips.get(date.isoformat(), 0)

@@ -78,10 +78,10 @@ def difficulty(board: Board, positions: int, moves: int) -> int:
     positions, moves
         Positions the solver needed, and moves of its line.
     """
-    scales, known = _scales(), board.variant.rules_hash
-    if known in scales:
+    scales, known = _scales(), (board.variant.id, board.variant.rules_hash)
+    if known in scales:  # the same rules by another id are searched with other weights
         return scales[known].level(measure(board, positions, moves))
-    return scales[_OTHERS].level(measure(board, positions, moves, per_pack=True))
+    return scales[_OTHERS, ""].level(measure(board, positions, moves, per_pack=True))
 
 
 def measure(board: Board, positions: int, moves: int, *, per_pack: bool = False) -> Measures:
@@ -121,8 +121,8 @@ def _thinned(values: Iterable[int]) -> tuple[int, ...]:
 
 
 @lru_cache
-def _scales() -> dict[str, Scale]:
-    """Return the shipped scales by rules hash, and that of all other variants.
+def _scales() -> dict[tuple[str, str], Scale]:
+    """Return the shipped scales by id and rules hash, and that of all other variants.
 
     Raises
     ------
@@ -131,8 +131,8 @@ def _scales() -> dict[str, Scale]:
     """
     try:
         content = json.loads(CALIBRATION.read_bytes())
-        scales = {entry["rules_hash"]: _scale(entry) for entry in content["variants"].values()}
-        return scales | {_OTHERS: _scale(content[_OTHERS])}
+        scales = {(name, entry["rules_hash"]): _scale(entry) for name, entry in content["variants"].items()}
+        return scales | {(_OTHERS, ""): _scale(content[_OTHERS])}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{CALIBRATION}: cannot be read ({error}); install winnable again") from error
 

@@ -175,6 +175,8 @@ def test_seeds_are_sets(pieces, done, shards):
     assert list(seeds) == plain
     assert seeds.count == len(plain)
     assert [seed for seed in range(80) if seed in seeds] == plain
+    assert [seed for seed in np.arange(80) if seed in seeds] == plain
+    assert not any(seed in seeds for seed in ("1", 1.0, None))
     assert list(seeds.without(np.array(sorted(done), np.int64))) == [seed for seed in plain if seed not in done]
     numbers = np.array(sorted(done), np.int64)
     assert list(numbers[seeds.among(numbers)]) == [seed for seed in sorted(done) if seed in plain]

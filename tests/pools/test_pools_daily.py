@@ -6,6 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from pipeline.errors import DataError
@@ -97,6 +98,12 @@ def test_other_days_are_found_now():
     assert solver.asked == [(first + skipped, 1_000_000) for skipped in range(4)]
     assert (found.board.seed, found.skipped, found.frozen) == (first + 3, 3, False)
     assert not days.daily(load_variant("mrs-mop"), DAY, Picky()).frozen
+
+
+def test_a_date_may_be_a_text_or_have_a_time():
+    found = days.daily("spider-1", DAY)
+    assert days.daily("spider-1", DAY.isoformat()) == days.daily("spider-1", pd.Timestamp(DAY)) == found
+    assert found.date == DAY
 
 
 def test_a_variant_of_other_rules_has_no_frozen_days():

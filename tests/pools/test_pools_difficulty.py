@@ -122,10 +122,22 @@ def test_difficulty_of_a_variant_without_a_scale_counts_moves_per_pack():
     from dataclasses import replace
 
     own = replace(load_variant("spiderette"), id="mine", sets_needed=3)
-    assert own.rules_hash not in difficulty._scales()
+    assert (own.id, own.rules_hash) not in difficulty._scales()
     board = deal(own, 1)
     assert measure(board, 500, 60, per_pack=True).moves == 120
     assert difficulty.difficulty(board, 1, 1) < difficulty.difficulty(board, 10**6, 10**3) == 5
+
+
+def test_the_same_rules_by_another_id_have_no_scale(monkeypatch):
+    """Its deals are searched with other weights, so their positions are no measure by that scale."""
+    from dataclasses import replace
+
+    known = load_variant("spider-4")
+    shipped = difficulty._scales()
+    empty = Scale((), (), (), ())
+    monkeypatch.setattr(difficulty, "_scales", lambda: shipped | {(known.id, known.rules_hash): empty})
+    assert difficulty.difficulty(deal(known, 1), 10**6, 10**3) == 1
+    assert difficulty.difficulty(deal(replace(known, id="mine"), 1), 10**6, 10**3) > 1
 
 
 def test_a_damaged_scale_is_told(monkeypatch, tmp_path):
