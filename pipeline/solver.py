@@ -82,7 +82,10 @@ def folds(variant: Variant) -> bool:
 
 
 class Solver:
-    """Settles the boards of any variants in one process; keeps the engine's memory between calls. Not thread-safe."""
+    """Settles the boards of any variants; keeps the engine's memory between calls.
+
+    Not thread-safe, but threads may search side by side, each with a solver of its own.
+    """
 
     def __init__(self) -> None:
         self._searches: dict[tuple[str, str], Search] = {}
