@@ -18,11 +18,14 @@ longer locked or more cards are uncovered; and when a row is dealt. When a set i
 cards, too, and they are free, the King perhaps bound. So if no sequence of leavings and deals that keeps to (*) comes
 to a state that allows a set, none can be completed.
 
-The relaxed game errs on the player's side: a row may always be dealt; a leaving card must find its place among what
-was uncovered before (the position just after it left, newly uncovered cards not counted, is a witness of (*)), but
-with the tail below it counted as free already, as it may lie on that tail in order; which tails a row locks is left
-open, but no more of rank q than there are cards without a burden, n(q) - f(q - 1) + e, and (*) is tested with the best
-choice. A deal to occupied columns only, while one is open, ends it without a claim, as does a game with wrapping.
+A card leaves at the head of a unit. The position just after it left, newly uncovered cards not counted, is a witness
+of (*); and the last card of the unit carries nothing then, so that (*) holds even with one place less of its rank.
+
+The relaxed game errs on the player's side: a row may always be dealt; the unit may be of any free cards that fit; a
+dealt card may lie in order on the tail below it, without a move, so that tail counts as free already, and no place is
+taken away; which tails a row locks is left open, but no more of rank q than there are cards without a burden,
+n(q) - f(q - 1) + e, and (*) is tested with the best choice. A deal to occupied columns only, while one is open, ends it
+without a claim, as does a game with wrapping.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from pipeline.engine.packed import (
     LAYS,
     MAX_CARDS,
     MAX_COLUMNS,
+    UNIT,
     constants,
 )
 
@@ -183,6 +184,32 @@ def set_locked(m, a, column, row, change):
 
 
 @jit
+def continues(m, a, card, rank):
+    """Whether a free card of that rank could lie in the unit that a card heads (any of its kind will do)."""
+    under = (card & 48) | (rank + 1)
+    for suit in range(4):
+        over = suit << 4 | rank
+        if (m.link[under, over] & UNIT) != 0 and a.ready[m.kin[over]] > 0:
+            return True
+    return False
+
+
+@jit
+def may_land(m, a, card):
+    """Whether (*) holds just after a bound card has moved, without the place that the last card of its unit gives."""
+    end = i8(card & 15)
+    while True:
+        shift(a, end, -1)
+        fits = shortage(a, False, False) <= a.open
+        shift(a, end, 1)
+        if fits:
+            return True
+        end -= 1
+        if end == 0 or not continues(m, a, card, end):
+            return False
+
+
+@jit
 def leave(m, a, column):
     """Let the bound card on top of a column leave if it can; returns whether."""
     if a.pending[column] != 0:
@@ -197,7 +224,7 @@ def leave(m, a, column):
         return False
     card = i8(m.cards[column, start])
     set_bound(m, a, card, -1)
-    if shortage(a, False, False) <= a.open:
+    if may_land(m, a, card):
         move_start(m, a, column, start, 1)
         return True
     set_bound(m, a, card, 1)

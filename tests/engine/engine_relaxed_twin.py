@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from pipeline.engine.records import ANY_SUIT, DEAL_NON_EMPTY, Rules, Start
+from pipeline.engine.records import ANY_SUIT, DEAL_NON_EMPTY, SAME_COLOUR, SAME_SUIT, Rules, Start
 
 RANKS = range(1, 14)
 KING = 13
@@ -81,9 +81,28 @@ class RelaxedGame:
             return after if self.holds(after, self.count(after)) else None
         if uncovered == len(self.chains[column]):
             return None  # the column is open, nothing in it is bound
-        if not self.holds(state, self.count(state, left=column)):
+        if not self.may_land(state, self.count(state, left=column), self.chains[column][-uncovered][0]):
             return None
         return state._replace(uncovered=changed(state.uncovered, column, uncovered + 1))
+
+    def may_land(self, state: State, counts: Counts, card: int) -> bool:
+        """Whether (*) holds with a unit that the card heads and whose last card carries nothing."""
+        for last in range(card & 15, 0, -1):
+            if last < card & 15 and not any(self.kind(other) in counts.ready for other in self.followers(card, last)):
+                return False
+            if self.holds(state, counts._replace(uncovered=counts.uncovered - Counter([last]))):
+                return True
+        return False
+
+    def followers(self, card: int, rank: int) -> list[int]:
+        """The cards of a rank that may lie in one unit with a card."""
+        black = (0, 3)
+        same = {
+            SAME_SUIT: lambda suit: suit == card >> 4,
+            SAME_COLOUR: lambda suit: (suit in black) == (card >> 4 in black),
+            ANY_SUIT: lambda suit: True,
+        }[self.rules.unit]
+        return [suit << 4 | rank for suit in range(4) if same(suit)]
 
     def deal(self, state: State) -> State | None:
         """Deal the next row; note how many tails of each rank it may lock: of those without a burden."""
