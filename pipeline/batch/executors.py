@@ -6,11 +6,13 @@ All three are used in the same way: `submit` gives a Future, `stop` asks for chu
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import multiprocessing
+import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -162,19 +164,35 @@ def start_fork_server(modules: Sequence[str] = ()) -> None:
     """Start what forks the workers, if it does not run yet; it loads the modules while this process goes on.
 
     SIGINT is blocked in it, which its children inherit: a worker turns the signal off itself, but not before it has
-    started, and Ctrl-C at that moment would take it and, with it, all that is in flight.
+    started, and Ctrl-C at that moment would take it and, with it, all that is in flight. And it must not look for
+    modules in the working directory, where a file may have the name of one of ours.
     """
     if not _HAS_FORK_SERVER:
         return
     from multiprocessing import forkserver, resource_tracker
 
     _context().set_forkserver_preload([workers.__name__, *modules])
-    resource_tracker.ensure_running()  # it would unblock the signal again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    with _safe_path():
+        resource_tracker.ensure_running()  # it would unblock the signal again
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """Let Python processes that start now search no working directory for modules."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
     try:
-        forkserver.ensure_running()
+        yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 def _context() -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pathlib
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -37,15 +38,20 @@ def cache_directory() -> pathlib.Path:
 CACHE_DIRECTORY = cache_directory()
 
 
+def _mark(width: int) -> pathlib.Path:
+    """Return the file that marks a width as compiled; numba keeps what it compiles by the path of the sources."""
+    return CACHE_DIRECTORY / f"compiled-{width}-{zlib.crc32(os.fsencode(HERE)):08x}"
+
+
 def is_compiled(width: int) -> bool:
     """Whether the cache holds the search for boards of that width (see `mark_compiled`)."""
-    return bool(_config.DISABLE_JIT) or (CACHE_DIRECTORY / f"compiled-{width}").exists()
+    return bool(_config.DISABLE_JIT) or _mark(width).exists()
 
 
 def mark_compiled(width: int) -> None:
     """Note that the search for boards of that width is in the cache."""
     if not _config.DISABLE_JIT and CACHE_DIRECTORY.is_dir():
-        (CACHE_DIRECTORY / f"compiled-{width}").touch()
+        _mark(width).touch()
 
 
 def jit(function: Callable[..., Any]) -> Any:
