@@ -135,8 +135,9 @@ def hint(
 
     FILE is a board on the table: text as 'winnable deal' prints it or JSON, with the face-down cards and the stock
     known; '-' is standard input. When no win is found within the node limit the answer says so, and the move is only
-    the engine's best try. With --stream one process answers many boards; a line that is no board is answered by an
-    object with the key "error".
+    the engine's best try. The JSON has the whole "line": play along it, and ask anew only after leaving it. With
+    --stream one process answers many boards, and a board further along a line that it found gets the next move of that
+    line; a line that is no board is answered by an object with the key "error".
 
     \b
     Examples:
@@ -250,9 +251,9 @@ def replay(
 ) -> None:
     r"""Replay a line move by move, or make a page of it.
 
-    FILE is what 'winnable solve --format json' wrote, or a board with a line "line: ..." in it. Each move is shown in
-    words with the score so far and the position after it. The line need not win, but every move must be legal: the
-    first that is not is named. The page of --html has the board as cards and works without a network.
+    FILE is what 'winnable solve --format json' wrote (or 'hint'), or a board with a line "line: ..." in it. Each move
+    is shown in words with the score so far and the position after it. The line need not win, but every move must be
+    legal: the first that is not is named. The page of --html has the board as cards and works without a network.
 
     \b
     Examples:

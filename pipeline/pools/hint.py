@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 from pipeline.errors import BoardError, DataError, SolverFault
 from pipeline.game.boards import Board, read_board
 from pipeline.game.cards import card_text
-from pipeline.game.lines import DEAL, Move, encode_line, step_text
-from pipeline.game.rules import Position
+from pipeline.game.lines import DEAL, Move, encode_line, parse_line, step_text
+from pipeline.game.rules import Position, spider_score
 from pipeline.game.variants import Variant
 from pipeline.solver import Outcome, Solver
 
 HINT_LIMIT = 167_000
+LINES_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,8 @@ class Hint:
     board
         The board asked about.
     outcome
-        What the search found; `outcome.moves` is how many moves the win takes from here.
+        What is known: `outcome.moves` is how many moves the win takes from here; `outcome.positions` is 0 where the
+        line was known already (see `Guide`).
     move
         The first move of the line when won; the best try when unsettled; None when lost, already won, or stuck.
     """
@@ -42,6 +45,15 @@ class Hint:
         return self.outcome.verdict == "won" and self.move is not None
 
     @property
+    def line(self) -> str | None:
+        """The whole winning line from here as compact text, `move` its first; None unless won.
+
+        Who plays a game by hints plays along it and asks again only after leaving it: the line of a new search from a
+        board further on may begin by taking the last move back.
+        """
+        return self.outcome.line
+
+    @property
     def text(self) -> str:
         """The move in words, such as ``"7S 6S: column 3 -> column 8, turns up KD"``; empty without a move."""
         if self.move is None:
@@ -51,7 +63,7 @@ class Hint:
 
 
 def hint(board: Board, node_limit: int = HINT_LIMIT, solver: Solver | None = None) -> Hint:
-    """Look for a winning line and return its first move.
+    """Look for a winning line and return its first move, and the line.
 
     Parameters
     ----------
@@ -90,13 +102,90 @@ def _plain_move(board: Board) -> Move | None:
     return max(Position.of(board).legal_moves(), key=worth, default=None)
 
 
+class Guide:
+    """Gives hints to games under way: while a board lies on a line found before, the hint is that line's next move.
+
+    So a game that follows the hints ends won: each one is nearer to the end of its line than the one before.
+
+    Parameters
+    ----------
+    node_limit, solver
+        As for `hint`.
+    lines_kept
+        Of how many lines the positions are remembered; the one not followed for longest is forgotten first.
+    """
+
+    def __init__(
+        self, node_limit: int = HINT_LIMIT, solver: Solver | None = None, lines_kept: int = LINES_KEPT
+    ) -> None:
+        self.node_limit = node_limit
+        self.solver = solver or Solver()
+        self._lines: deque[_Followed] = deque(maxlen=lines_kept)  # the last one followed comes last
+
+    def hint(self, board: Board) -> Hint:
+        """Return the next move of a remembered line that the board lies on, else look for one as `hint` does.
+
+        Raises
+        ------
+        SolverFault
+            The line found does not replay.
+        """
+        for followed in reversed(self._lines):
+            if rest := followed.rest(board):
+                self._lines.remove(followed)
+                self._lines.append(followed)
+                return self._continued(board, rest)
+        found = hint(board, self.node_limit, self.solver)
+        if found.line:
+            self._lines.append(_Followed(board, parse_line(found.line)))
+        return found
+
+    def _continued(self, board: Board, rest: list[Move]) -> Hint:
+        variant, line = board.variant, encode_line(rest)
+        known = (variant.id, board.numbering, board.seed, "won", 0, 0, self.node_limit)
+        score = spider_score(len(rest), variant.sets_needed)
+        return Hint(board, Outcome(*known, line, len(rest), rest.count(DEAL), score), rest[0])
+
+
+class _Followed:
+    """A winning line and the positions it comes to, neither the first nor the won one among them."""
+
+    def __init__(self, board: Board, moves: list[Move]) -> None:
+        self._rules = _rules_key(board.variant)
+        self._moves = moves
+        self._played: dict[bytes, int] = {}
+        position = Position.of(board)
+        for played, move in enumerate(moves[:-1], 1):
+            position.play(move)
+            self._played[_position_key(position)] = played  # the last time, should the line come to it twice
+
+    def rest(self, board: Board) -> list[Move]:
+        """Return the moves that are left from a board, none if it is not on the line."""
+        if _rules_key(board.variant) != self._rules:
+            return []
+        played = self._played.get(_position_key(board))
+        return [] if played is None else self._moves[played:]
+
+
+def _rules_key(variant: Variant) -> tuple[str, str]:
+    return variant.id, variant.rules_hash
+
+
+def _position_key(position: Board | Position) -> bytes:
+    """Return all that makes a position the same within a variant; 255 is no card."""
+    columns = b"\xff".join(map(bytes, position.columns))
+    return b"\xff".join((columns, bytes((*position.face_down, position.sets_done)), bytes(position.stock)))
+
+
 def hint_json(found: Hint) -> dict[str, Any]:
     """Return a hint as a JSON object.
 
+    `line` is the whole line that wins from here as compact text, null unless won; `moves` counts its moves.
+    `positions` and `expanded` are 0 where it was known from an earlier board.
+
     `move` is null without a move; else `proved` says whether it begins a winning line, `text` is the move in words,
     `line` its compact text, and `source`, `target` (columns, from 1; null for a stock deal) and `cards` (bottom to
-    top; those dealt for a deal) are for programs. `moves` counts the moves of the win, this one included; null unless
-    won.
+    top; those dealt for a deal) are for programs.
     """
     outcome = found.outcome
     return {
@@ -107,6 +196,7 @@ def hint_json(found: Hint) -> dict[str, Any]:
         "positions": outcome.positions,
         "expanded": outcome.expanded,
         "node_limit": outcome.node_limit,
+        "line": found.line,
         "moves": outcome.moves,
         "move": None if found.move is None else _move_json(found, found.move),
     }
@@ -135,7 +225,8 @@ def answer_stream(
 ) -> Iterator[str]:
     """Answer boards, one a line, with hints as JSON texts, one each; a line that is no board is answered as well.
 
-    An answer to a bad line is an object with the one key ``error``; blank lines are passed over.
+    An answer to a bad line is an object with the one key ``error``; blank lines are passed over. A board that lies on
+    a winning line answered before gets the next move of that line (see `Guide`).
 
     Parameters
     ----------
@@ -151,7 +242,7 @@ def answer_stream(
     SolverFault
         After the last answer, if the line found for one of the boards did not replay.
     """
-    solver = solver or Solver()
+    guide = Guide(node_limit, solver)
     fault: SolverFault | None = None
     seen: set[str] = set()
     for number, text in enumerate(lines, 1):
@@ -163,13 +254,14 @@ def answer_stream(
             if board.variant.rules_hash not in seen:
                 seen.add(board.variant.rules_hash)
                 prepare(board.variant)
-            answer = hint_json(hint(board, node_limit, solver))
+            answer = hint_json(guide.hint(board))
         except DataError as error:
             answer = {"error": str(error)}
         except SolverFault as error:
             answer, fault = {"error": str(error)}, error
         except MemoryError:
-            answer, solver = {"error": f"line {number}: out of memory at {node_limit} positions"}, Solver()
+            answer = {"error": f"line {number}: out of memory at {node_limit} positions"}
+            guide.solver = Solver()
         yield json.dumps(answer, ensure_ascii=False)
     if fault is not None:
         raise fault

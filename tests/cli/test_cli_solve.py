@@ -242,6 +242,11 @@ def test_hint_begins_a_win(ok, tmp_path, solved):
     move = found["move"]
     assert move["proved"] is True
     replay(board, move["line"])
+    assert found["line"].startswith(move["line"])
+    assert verify_line(board, found["line"]) == found["moves"]
+    solution = tmp_path / "hint.json"
+    solution.write_text(json.dumps(found))
+    assert ok("replay", solution, "--board", path).endswith(f"won in {found['moves']} moves\n")
     text = ok("hint", path)
     assert text.startswith(move["text"] + "\n")
     assert f"first of the {found['moves']} moves of a win" in text
