@@ -29,7 +29,7 @@ MAY_IMPORT = {
 # A worker recomputes the bench; tune and trial settle deals with weights of their own.
 EXCEPTIONS = {
     "pipeline/batch/workers.py": {"engine"},
-    "pipeline/analysis/tune.py": {"engine", "solver", "version"},
+    "pipeline/analysis/tune.py": {"engine", "version"},
     "pipeline/analysis/trial.py": {"engine", "solver", "version"},
 }
 OTHERS = {
