@@ -11,12 +11,12 @@ import numpy as np
 from markupsafe import Markup
 
 from pipeline.analysis.figures import curve_figure, moves_figure, overview_figure
-from pipeline.analysis.plans import RunRecord
 from pipeline.analysis.published import percent
 from pipeline.analysis.report import LIMITS, Report, VariantReport
 from pipeline.analysis.samples import Sample
 from pipeline.analysis.tables import interval_text, limit_text, number
 from pipeline.analysis.templating import environment
+from pipeline.batch.manifest import RunRecord
 from pipeline.game.variants import Documented, Variant, load_variant, variant_ids
 
 HARDEST = 10

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.analysis.plans import Plans, RunRecord, planned
+from pipeline.analysis.plans import Plans, planned
 from pipeline.analysis.statistics import Counts, Flags, Quantiles, quantiles
+from pipeline.batch.manifest import RunRecord
 from pipeline.batch.rows import seeds_of
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition, Store

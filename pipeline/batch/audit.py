@@ -7,7 +7,6 @@ where the store stops at the first.
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ import pyarrow.compute as pc
 
 from pipeline.batch import workers
 from pipeline.batch.executors import Executor
+from pipeline.batch.manifest import read_run
 from pipeline.batch.rows import seeds_of
 from pipeline.batch.schema import MOVE_OR_REPAIR, REPAIR, VERSION, Footer, parse_part_name, read_footer, read_rows
 from pipeline.batch.store import Partition, Store, check_file, check_folder, entries
@@ -197,11 +197,9 @@ class Audit:
     def _check_manifests(self) -> None:
         for path in sorted(self._store.runs.glob("*.json")):
             try:
-                content = json.loads(path.read_text(encoding="utf-8"))
-                if not isinstance(content, dict) or not isinstance(content["deals"], list):
-                    raise ValueError("no manifest of a run")
-            except (OSError, ValueError, KeyError) as error:
-                self._find(MANIFEST, path, f"cannot be read: {error}")
+                read_run(path)
+            except StoreError as error:
+                self._find(MANIFEST, path, str(error))
 
     # ---- one partition
 

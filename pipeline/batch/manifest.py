@@ -1,11 +1,13 @@
-"""What a run leaves besides its rows: a summary for its caller and a manifest in `runs/`."""
+"""What a run leaves besides its rows: a summary for its caller and a manifest in `runs/`, which reports read."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import platform
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -15,9 +17,11 @@ from typing import Any, NamedTuple
 from pipeline.batch.config import RunSettings, usable_cores
 from pipeline.batch.files import write_json
 from pipeline.batch.plan import Job
-from pipeline.batch.store import Store
+from pipeline.batch.schema import REPAIR
+from pipeline.batch.seeds import Seeds, parse_seeds
+from pipeline.batch.store import Partition, Store
 from pipeline.batch.workers import FAULT, Failure
-from pipeline.errors import PartialFailure, SolverFault
+from pipeline.errors import PartialFailure, SolverFault, StoreError, UsageError
 
 _PACKAGES = ("winnable", "numba", "numpy", "pyarrow")
 
@@ -132,6 +136,98 @@ class Manifest:
             ],
         }
         write_json(self.path, content, self._store.staging)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Seeds planned to be settled at one node limit."""
+
+    seeds: Seeds
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run as a report names it; times are ISO 8601 in UTC, the end empty while it runs or if it was killed."""
+
+    id: str
+    started: str
+    finished: str
+    status: str
+    machine: str
+    plans: tuple[tuple[Partition, Plan], ...]
+
+
+def read_runs(store: Store) -> list[RunRecord]:
+    """Read the manifests of a dataset, oldest first.
+
+    Raises
+    ------
+    StoreError
+        One cannot be read; names the file.
+    """
+    paths = sorted(store.runs.glob("*.json")) if store.runs.is_dir() else []
+    return sorted((read_run(path) for path in paths), key=lambda run: (run.started, run.id))
+
+
+def read_run(path: Path) -> RunRecord:
+    """Read one manifest.
+
+    Raises
+    ------
+    StoreError
+        It cannot be read; names the file.
+    """
+    with naming(path):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return RunRecord(
+            id=str(content["run_id"]),
+            started=str(content["started"]),
+            finished=str(content["finished"] or ""),
+            status=str(content["status"]),
+            machine=_machine(content["machine"], content["versions"]),
+            plans=tuple(_plans(content["deals"])),
+        )
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Turn what fails while a manifest is read into one error that names its file.
+
+    Raises
+    ------
+    StoreError
+        The file cannot be read, or is no manifest of a run.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, LookupError, TypeError, AttributeError, UsageError) as error:
+        raise StoreError(f"{path}: no manifest of a run: {_what_is_wrong(error)}{REPAIR}") from error
+
+
+def _what_is_wrong(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it has no {error.args[0]!r}"
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON from line {error.lineno}, column {error.colno} on"
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is not UTF-8"
+    if isinstance(error, UsageError):
+        return str(error)
+    return "its values are not of the form that a run writes"
+
+
+def _plans(entries: list[dict[str, Any]]) -> Iterator[tuple[Partition, Plan]]:
+    for entry in entries:
+        seeds = Seeds.of(parse_seeds(text) for text in entry["seeds"])
+        yield Partition(str(entry["variant"]), str(entry["numbering"])), Plan(seeds, int(entry["node_limit"]))
+
+
+def _machine(machine: dict[str, Any], versions: dict[str, str]) -> str:
+    programs = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "winnable")
+    return f"{machine['host']}, {machine['cores']} cores, {machine['system']}; {programs}"
 
 
 def _job_entry(job: Job) -> dict[str, Any]:

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.batch import files
+from pipeline.batch.manifest import naming
 from pipeline.batch.rows import contest, seeds_of
 from pipeline.batch.schema import COLUMNS
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition, Store
-from pipeline.errors import StoreError
 from pipeline.game.variants import Variant
 
 FORMS = ("csv", "jsonl")
@@ -97,14 +97,11 @@ def _merge_manifests(target: Store, source: Store, partitions: Collection[Partit
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    try:
+    with naming(path):
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         for entry in [*content["deals"], *content.setdefault("failed", [])]:
             _partition(entry)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        text = f"{type(error).__name__}: {error}"
-        raise StoreError(f"{path}: no manifest of a run: {text}; run 'winnable verify --data'") from error
-    return content
+        return content
 
 
 def _partition(entry: dict[str, Any]) -> Partition:

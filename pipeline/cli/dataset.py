@@ -199,8 +199,9 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
     Example:
       winnable merge /mnt/node7/data
     """
-    from pipeline.analysis.plans import planned, read_runs
+    from pipeline.analysis.plans import planned
     from pipeline.batch import transfer
+    from pipeline.batch.manifest import read_runs
     from pipeline.batch.store import Store
     from pipeline.cli.main import goes_on
 

@@ -241,10 +241,10 @@ class _Work:
     def _report(self) -> dict[str, dict[str, Any]]:
         """Write report.html and report.json; return the latter's entries by partition."""
         from pipeline.analysis.page import report_page
-        from pipeline.analysis.plans import read_runs
         from pipeline.analysis.report import report_json, report_of
         from pipeline.analysis.samples import read_samples
         from pipeline.batch.files import write_text
+        from pipeline.batch.manifest import read_runs
 
         held = {partition.variant for partition in self.store.partitions()}
         variants = [job.variant for job in self.settings.deals if job.variant.id in held]

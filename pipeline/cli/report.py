@@ -12,9 +12,9 @@ from pipeline.cli import options, records
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.analysis.plans import RunRecord
     from pipeline.analysis.report import Report
     from pipeline.analysis.samples import Sample
+    from pipeline.batch.manifest import RunRecord
 
 FORMATS = ("table", "markdown", "csv", "json", "html")
 # The variables that hold for a comparison: what a run is to do, and how long, says nothing about the two sides.
@@ -59,9 +59,9 @@ def report(
       winnable report --variant spider-1 --seeds 1:513 --format markdown
       winnable report --out reports/today
     """
-    from pipeline.analysis.plans import read_runs
     from pipeline.analysis.report import report_of
     from pipeline.analysis.samples import read_samples
+    from pipeline.batch.manifest import read_runs
     from pipeline.batch.store import Store
 
     store = Store(options.data_directory(data))

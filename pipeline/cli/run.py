@@ -12,9 +12,8 @@ import click
 from pipeline.cli import options, records
 
 if TYPE_CHECKING:
-    from pipeline.analysis.plans import RunRecord
     from pipeline.batch.config import Deals, RunSettings
-    from pipeline.batch.manifest import RunSummary
+    from pipeline.batch.manifest import RunRecord, RunSummary
     from pipeline.batch.seeds import Seeds
     from pipeline.batch.store import Partition, Store
 
@@ -190,9 +189,9 @@ def _show_plan(settings: RunSettings, output_format: str) -> None:
 
 def _print_report(settings: RunSettings, output_format: str) -> None:
     """Print the report of what was asked for: each variant in its own numbering."""
-    from pipeline.analysis.plans import read_runs
     from pipeline.analysis.report import report_of
     from pipeline.analysis.samples import read_samples
+    from pipeline.batch.manifest import read_runs
     from pipeline.batch.store import Store
     from pipeline.cli.report import render
 
@@ -244,8 +243,8 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
       winnable status --variant spider-4 --seeds 1:100000
       winnable status --nodes 10M
     """
-    from pipeline.analysis.plans import read_runs
     from pipeline.batch import lock
+    from pipeline.batch.manifest import read_runs
     from pipeline.batch.overview import status_of
     from pipeline.batch.store import Store
 

@@ -8,10 +8,10 @@ from html.parser import HTMLParser
 import pytest
 
 from pipeline.analysis.page import hardest_deals, report_page
-from pipeline.analysis.plans import Plan, RunRecord
 from pipeline.analysis.replay_page import replay_page
 from pipeline.analysis.report import report_of
 from pipeline.analysis.samples import sample_of
+from pipeline.batch.manifest import Plan, RunRecord
 from pipeline.batch.rows import table_of
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.analysis.plans import read_runs
 from pipeline.analysis.report import report_json, report_of
 from pipeline.analysis.samples import read_samples
 from pipeline.analysis.tables import csv_report, markdown_report
+from pipeline.batch.manifest import read_runs
 from pipeline.batch.rows import rows_of
 from pipeline.batch.store import Partition, Store
 from pipeline.game.deals import deal

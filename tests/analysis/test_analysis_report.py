@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from pipeline.analysis import published, report, tables
-from pipeline.analysis.plans import Plan, Plans
+from pipeline.analysis.plans import Plans
 from pipeline.analysis.samples import sample_of
 from pipeline.analysis.statistics import wilson
+from pipeline.batch.manifest import Plan
 from pipeline.batch.rows import Row, table_of
 from pipeline.batch.seeds import Seeds
 from pipeline.game.variants import Documented, load_variant

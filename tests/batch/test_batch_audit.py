@@ -13,6 +13,7 @@ from batch_rows import a_row
 from pipeline.batch import audit
 from pipeline.batch.audit import Audit
 from pipeline.batch.executors import InlineExecutor, ProcessExecutor
+from pipeline.batch.manifest import read_runs
 from pipeline.batch.repair import Repair
 from pipeline.batch.rows import rows_of, table_of
 from pipeline.batch.schema import SCHEMA, VERSION, digest, read_rows, write_table
@@ -23,6 +24,15 @@ from pipeline.game.lines import parse_line
 GAMES = Partition("easy-game", "native")
 RULES = {"easy-game": EASY}
 UNSETTLED, LOST = 5, 9
+MANIFEST = {
+    "run_id": "r1",
+    "status": "finished",
+    "started": "2026-11-30T00:00:00+00:00",
+    "finished": "2026-11-30T00:01:00+00:00",
+    "versions": {"python": "3.11.7", "winnable": "0.1.0"},
+    "machine": {"host": "host", "system": "Linux", "processor": "x86_64", "cores": 2},
+    "deals": [{"variant": "easy-game", "numbering": "native", "seeds": ["1:12"], "node_limit": 1000}],
+}
 
 
 def game_row(seed):
@@ -40,7 +50,7 @@ def store(tmp_path):
     with store.writing("test"):
         for seeds in (range(1, 7), range(7, 13)):
             store.add(GAMES, table_of(map(game_row, seeds)))
-        (store.runs / "r1.json").write_text(json.dumps({"deals": []}))
+        (store.runs / "r1.json").write_text(json.dumps(MANIFEST))
     return store
 
 
@@ -314,10 +324,30 @@ def test_a_sample_replays_so_many_lines_and_finds_much(store):
     assert len(check(store, sample=1000).findings) == 2
 
 
-def test_a_broken_manifest_is_found_and_set_aside(store):
-    (store.runs / "r1.json").write_text('{"deals": [')
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"deals": [', "no JSON from line 1, column 12 on"),
+        (json.dumps(MANIFEST).replace("1:12", "1:1x2"), "seeds '1:1x2': expected A:B"),
+        (json.dumps(MANIFEST).replace("node_limit", "node_limits"), "it has no 'node_limit'"),
+        (json.dumps(MANIFEST).replace("1000", "null"), "its values are not of the form that a run writes"),
+        ("[]", "its values are not of the form that a run writes"),
+    ],
+)
+def test_a_broken_manifest_is_refused_found_and_set_aside(store, text, said):
+    (store.runs / "r1.json").write_text(text)
+    with pytest.raises(
+        StoreError, match=r"r1\.json: no manifest of a run: .*; run 'winnable verify --repair'$"
+    ) as caught:
+        read_runs(store)
+    assert said in str(caught.value)
+    assert "Error" not in str(caught.value)
     result = check(store)
     assert [(one.kind, one.path.name) for one in result.findings] == [(audit.MANIFEST, "r1.json")]
+    assert said in result.findings[0].text
+    with pytest.raises(StoreError, match="--repair") as caught:
+        result.raise_if_faulty()
+    assert str(caught.value).count("--repair") == 1
     with store.writing("repair", recover=False):
         list(Repair(store, RULES).mend(result.findings))
     assert check(store).findings == []
