@@ -54,8 +54,11 @@ class Repair:
         paths = {
             kind: list(dict.fromkeys(finding.path for finding in findings if finding.kind == kind)) for kind in KINDS
         }
-        for path in (*paths[FOREIGN], *paths[RULES], *paths[STAGING], *paths[MANIFEST]):
+        for path in (*paths[FOREIGN], *paths[RULES], *paths[STAGING]):
             yield self._move(path)
+        for path in paths[MANIFEST]:
+            yield self._move(path)
+            yield f"{path}: what this run planned is no longer known; deals it left open no longer count as missing"
         self._store.journal.finish()
         kept = []
         for path in paths[PART]:
