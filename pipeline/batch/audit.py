@@ -61,6 +61,7 @@ class AuditResult:
     parts: int = 0
     rows: int = 0
     lines: int = 0
+    unread: int = 0  # lines that were not replayed: their rules are not known
     findings: list[Finding] = field(default_factory=list)
     unknown: list[Partition] = field(default_factory=list)  # of variants whose rules nobody gave
 
@@ -288,9 +289,10 @@ class Audit:
             table, places = table[first:], np.arange(first, len(table))
         else:
             table, places = table.take(wanted), wanted
-        if variant is None:
-            return
         keep = pc.is_valid(table["line"])
+        if variant is None:
+            self.result.unread += int(pc.sum(keep).as_py() or 0)
+            return
         table, places = table.filter(keep), places[keep.to_numpy()]
         self.result.lines += len(table)
         for start in range(0, len(table), _LINES_AT_ONCE):
@@ -317,6 +319,16 @@ class Audit:
         finding = Finding(kind, path, None, None, text.removeprefix(f"{path}: "))
         if finding not in self.result.findings:
             self.result.findings.append(finding)
+
+
+def rules_of(store: Store, variant: str) -> Iterator[tuple[Path, set[str]]]:
+    """Yield the directories of a variant's parts, each with the hashes of rules in the footers that can be read."""
+    for folder in sorted(store.outcomes.glob(f"variant={variant}/numbering=*")):
+        found = set()
+        for path in folder.glob("part-*.parquet"):
+            with contextlib.suppress(StoreError, FileNotFoundError):
+                found.add(read_footer(path).rules_hash)
+        yield folder, found
 
 
 def _sound_footer(path: Path, variant: Variant | None, found: list[tuple[str, Path, str]]) -> Footer | None:

@@ -40,12 +40,16 @@ def _chosen(
     store: Store, variants: tuple[str, ...], numbering: str | None, planned: Iterable[Partition] = ()
 ) -> list[Partition]:
     """Return the partitions, and those that were only planned, that the flags ask for; all without them."""
-    ids = {variant.id for variant in options.chosen_variants(variants)}
-    return [
+    rules = {variant.id: variant.rules_hash for variant in options.chosen_variants(variants)}
+    chosen = [
         partition
         for partition in sorted({*store.partitions(), *planned})
-        if (not ids or partition.variant in ids) and numbering in (None, partition.numbering)
+        if (not rules or partition.variant in rules) and numbering in (None, partition.numbering)
     ]
+    for partition in chosen:
+        if partition.variant in rules:
+            store.check_rules(partition, rules[partition.variant])
+    return chosen
 
 
 @click.command()
@@ -118,6 +122,7 @@ def verify(
         raise click.UsageError("--repair looks at everything; leave out --sample")
     store = _existing(options.data_directory(data))
     rules = _rules_by_id(variants)
+    _refuse_other_rules(store, variants)
     result = _audit(store, rules, variants, numbering, sample, workers, verbosity)
     _show_findings(result.findings, output_format)
     for partition in result.unknown:
@@ -133,7 +138,11 @@ def verify(
         _show_findings(result.findings, output_format)
     result.raise_if_faulty()
     parts, rows = records.counted(result.parts, "part"), records.counted(result.rows, "row")
-    options.message(f"{parts}, {rows}, {records.counted(result.lines, 'line')} replayed: no fault", verbosity)
+    unread = f"; {records.counted(result.unread, 'line')} not replayed: their rules are not known"
+    options.message(
+        f"{parts}, {rows}, {records.counted(result.lines, 'line')} replayed: no fault{unread if result.unread else ''}",
+        verbosity,
+    )
 
 
 def _rules_by_id(words: tuple[str, ...]) -> dict[str, Any]:
@@ -142,6 +151,27 @@ def _rules_by_id(words: tuple[str, ...]) -> dict[str, Any]:
 
     known = {word: load_variant(word) for word in variant_ids()}
     return known | {variant.id: variant for variant in options.chosen_variants(words)}
+
+
+def _refuse_other_rules(store: Store, words: tuple[str, ...]) -> None:
+    """Refuse a file of the user's own if all parts were settled under other rules: then the file is wrong, not they.
+
+    Raises
+    ------
+    StoreError
+        Names the directory and both hashes.
+    """
+    from pipeline.batch.audit import rules_of
+    from pipeline.batch.config import is_file_name
+    from pipeline.errors import StoreError
+
+    for variant in options.chosen_variants(tuple(word for word in words if is_file_name(word))):
+        for folder, found in rules_of(store, variant.id):
+            if found and variant.rules_hash not in found:
+                raise StoreError(
+                    f"{folder}: settled under other rules of {variant.id} than those of the file given (rules_hash "
+                    f"{', '.join(sorted(found))}, the file's is {variant.rules_hash}); give the right file"
+                )
 
 
 def _audit(

@@ -252,8 +252,11 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
     store = Store(settings.data)
     runs = read_runs(store)
     plans = _plans(store, runs, settings, asked, options.setting("nodes", flags["nodes"], None))
+    rules = {deals.variant.id: deals.variant.rules_hash for deals in settings.deals}
     rows = []
     for partition, plan in plans.items():
+        if partition.variant in rules:
+            store.check_rules(partition, rules[partition.variant])
         found = status_of(store, partition)
         rows.append(
             {

@@ -357,7 +357,9 @@ def test_a_broken_manifest_is_refused_found_and_set_aside(store, text, said):
 def test_lines_of_a_variant_nobody_knows_are_said_to_be_unread(store):
     result = Audit(store, {}, InlineExecutor()).check()
     assert result.findings == []
-    assert (result.lines, result.unknown) == (0, [GAMES])
+    assert (result.lines, result.unread, result.unknown) == (0, 10, [GAMES])
+    assert Audit(store, {}, InlineExecutor()).check(sample=12).unread == 10
+    assert check(store).unread == 0
 
 
 def older(store):

@@ -196,6 +196,41 @@ def test_verify(winnable, data):
     assert winnable("verify", "--sample", "3", "--variant", "spider-1")[0] == 0
 
 
+@pytest.fixture
+def own(data, tmp_path):
+    """Make a dataset of a variant of the user's own; return its file, and one of the same id with other rules."""
+    from pipeline.game import variants
+
+    text = Path(variants.__file__).with_name("spider-1.toml").read_text().replace('"spider-1"', '"mini"', 1)
+    file, other = tmp_path / "mini.toml", tmp_path / "mini2.toml"
+    file.write_text(text)
+    other.write_text(text.replace("suits = 1", "suits = 2"))
+    (data / "outcomes" / "variant=spider-1").rename(data / "outcomes" / "variant=mini")
+    shutil.rmtree(data / "outcomes" / "variant=spider-easy")
+    return file, other
+
+
+def test_verify_says_at_the_end_which_lines_were_not_replayed(winnable, own):
+    code, _, err = winnable("verify", "--variant", own[0])
+    assert (code, err) == (0, "1 part, 12 rows, 12 lines replayed: no fault\n")
+    code, _, err = winnable("verify")
+    text = "1 part, 12 rows, 0 lines replayed: no fault; 12 lines not replayed: their rules are not known"
+    assert (code, err.splitlines()[-1]) == (0, text)
+
+
+def test_a_file_of_other_rules_is_refused_and_nothing_is_repaired(winnable, own, data):
+    file, other = own
+    before = tree(data)
+    for words in (["verify"], ["verify", "--repair"], ["status"], ["export"], ["compact"]):
+        assert winnable(*words, "--variant", file)[0] == 0
+        code, out, err = winnable(*words, "--variant", other)
+        assert (code, out) == (3, "")
+        assert "settled under other rules of mini" in err
+        assert "--repair" not in err
+    assert not (data / "quarantine").exists()
+    assert [path for path, _ in tree(data)] == [path for path, _ in before]
+
+
 def test_verify_finds_and_repairs_a_truncated_part(winnable, data):
     part = next(data.rglob("part-*.parquet"))
     part.write_bytes(part.read_bytes()[:-20])
