@@ -100,7 +100,7 @@ def _won_rows(order: Order, settling: Settling) -> pa.Table:
         if missing:
             settling.settle(order.variant, order.numbering, missing, order.nodes)
         table = store.read(*partition, _COLUMNS)
-        inside = pc.and_(pc.greater_equal(table["seed"], first), pc.less(table["seed"], end))
+        inside = pc.and_(pc.greater_equal(table["seed"], first), pc.less_equal(table["seed"], end - 1))
         won = table.filter(pc.and_(inside, won_within(table, order.nodes)))
     return won[: order.count]
 

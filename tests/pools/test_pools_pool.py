@@ -90,11 +90,11 @@ def test_a_line_that_does_not_replay_is_a_fault():
         make_rows(SPIDER_1, "native", [WonDeal(5, 10, 1, "ab")])
 
 
-def test_there_are_not_always_enough(tmp_path):
+@pytest.mark.parametrize(("numbering", "last"), [("kpat", 2**31 - 1), ("native", 2**63 - 1)])
+def test_there_are_not_always_enough(tmp_path, numbering, last):
     settling = Settling(tmp_path, workers=1)
-    last = 2**31 - 1
     with pytest.raises(DataError, match=f"of {last - 1} to {last} only 0 are won"):
-        build_pool(Order(SPIDER_1, 5, "kpat", 1, first_seed=last - 1), settling)
+        build_pool(Order(SPIDER_1, 5, numbering, 1, first_seed=last - 1), settling)
 
 
 def test_a_hopeless_variant_is_given_up(tmp_path, monkeypatch):
