@@ -426,6 +426,8 @@ class Layers:
         for name, path in zip(keys, found, strict=True):
             if path is not None and not path.is_file():
                 raise self.error(name, f"{path}: no such file")
+        if "scheduler" in self.flags and self.value("executor") != "dask":
+            raise self.error("scheduler", f"--scheduler {scheduler} is for a Dask cluster; give --executor dask too")
         return authority, certificate, key
 
     def nightly(self) -> NightlySettings | None:

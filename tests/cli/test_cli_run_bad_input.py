@@ -139,6 +139,9 @@ CASES = {
     "flag max-time": Case(["run", *SEEDS, "--max-time", "-1"], 2, "--max-time"),
     "flag memory": Case(["run", *SEEDS, "--memory", "lots"], 2, "--memory"),
     "flag scheduler": Case(["run", *SEEDS, "--scheduler", "nowhere"], 2, "--scheduler"),
+    "flag scheduler without dask": Case(
+        ["run", *SEEDS, "--scheduler", "tcp://127.0.0.1:1"], 2, "--scheduler tcp://127.0.0.1:1 is for a Dask cluster"
+    ),
     "flag scheduler that needs certificates": Case(
         ["run", *SEEDS, "--executor", "dask", "--scheduler", "tls://127.0.0.1:1"], 2, "needs --tls-ca"
     ),
