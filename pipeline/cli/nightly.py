@@ -79,6 +79,11 @@ def nightly(
     if config is not None and settings.nightly is None:
         raise ConfigError(f"{config}: has no table [nightly], which says how much a night does")
     numbers = settings.nightly or planning.DEFAULTS
+    limit = min(job.nodes for job in settings.deals)
+    stated = numbers.retry_nodes != planning.DEFAULTS.retry_nodes
+    if stated and numbers.retry_at_most and numbers.retry_nodes <= limit:
+        text = f"nightly.retry_nodes = {numbers.retry_nodes}: expected more than the node limit, which is {limit:,}"
+        raise ConfigError(f"{config}: {text}; without retries, retry_at_most = 0")
     show_on_terminal(verbosity)
     goes_on()
     nights = planning.Nights(Store(settings.data))

@@ -286,6 +286,18 @@ def test_a_configuration_for_no_night(nightly, tmp_path):
     assert "no table [nightly]" in err
 
 
+@pytest.mark.parametrize("nodes", [10, 300])
+def test_a_retry_limit_that_is_no_larger_than_the_limit(nightly, settler, tmp_path, nodes):
+    text = CONFIG.format(sample=0).replace("retry_nodes = 1500", f"retry_nodes = {nodes}")
+    (tmp_path / "low.toml").write_text(text)
+    code, _, err = nightly(ONE, config="low.toml")
+    said = f"low.toml: nightly.retry_nodes = {nodes}: expected more than the node limit, which is 300"
+    assert (code, said in err) == (3, True)
+    assert not (tmp_path / "data").exists()
+    (tmp_path / "low.toml").write_text(text.replace("retry_at_most = 8", "retry_at_most = 0"))
+    assert nightly(ONE, config="low.toml")[0] == 0
+
+
 def test_with_the_solver(nightly, tmp_path):
     (tmp_path / "real.toml").write_text(
         'variants = ["spider-1"]\nnodes = 600\nworkers = 1\n[nightly]\nseeds = 12\nretry_nodes = 20_000\n'
