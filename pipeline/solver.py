@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.errors import LineError, SolverFault
-from pipeline.game.boards import Board, refuse_sets
+from pipeline.game.boards import Board, check_board
 from pipeline.game.moves import ENGINE_DEAL, Move, encode_line, engine_move
 from pipeline.game.rules import spider_score, verify_line
 from pipeline.game.variants import Variant
@@ -103,7 +103,7 @@ class Solver:
         Raises
         ------
         BoardError
-            It is no numbered deal, and a set lies on it that would have left; names the column.
+            It is no numbered deal, and cannot come about in a game; names the place (see `boards.check_board`).
         SolverFault
             The engine's win does not replay; names the board.
         """
@@ -120,7 +120,7 @@ class Solver:
         from pipeline.engine.search import Search
 
         if board.seed is None:
-            refuse_sets(board)
+            check_board(board)
         variant = board.variant
         key = variant.id, variant.rules_hash  # the id chooses the weights
         search = self._searches.get(key)

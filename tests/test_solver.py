@@ -17,6 +17,7 @@ from pipeline.game.lines import shorten
 from pipeline.game.moves import DEAL, encode_line, parse_line
 from pipeline.game.rules import Position, replay, spider_score
 from pipeline.game.variants import load_variant, variant_ids
+from pipeline.pools.hint import hint
 from pipeline.solver import Outcome, Solver, engine_rules, folds, solve, warm
 
 
@@ -148,6 +149,42 @@ def test_cards_face_down_make_no_set(one, variant, down, above):
     assert replay(board, outcome.line).won
 
 
+# ---------------------------------------------------------------- boards that are none
+
+
+@pytest.mark.parametrize(
+    ("variant", "change", "expected"),
+    [
+        ("spider-4", {"face_down": (9,) * 10}, "^column 1: 9 of its 6 cards face down; 5 at most, the last is up$"),
+        ("spider-4", {"face_down": (-1,) * 10}, "^column 1: -1 of its 6 cards face down"),
+        ("spider-4", {"face_down": (0,) * 9}, "^face_down: 9; spider-4 has 10$"),
+        ("spider-4", {"columns": ((),) * 11}, "^columns: 11; spider-4 has 10$"),
+        ("spider-4", {"stock": (0,) * 50}, "^stock: 0 is no card"),
+        ("spider-4", {"stock": (0xC1,) * 50}, "^stock: 193 is no card"),
+        ("spider-1", {"sets_done": 7}, "^104 cards; with 7 sets done spider-1 has 13; missing: none$"),
+        ("spider-1", {"sets_done": 8}, "^104 cards; with 8 sets done spider-1 has 0"),
+        ("spider-2", {"stock": deal("spider-2", 1).stock[1:]}, "^103 cards; with 0 sets done spider-2 has 104"),
+        ("simple-simon", {"columns": ((1,) * 5,) * 8 + ((1,) * 6,) * 2}, "^AC is there 52 times"),
+    ],
+)
+def test_a_board_that_cannot_come_about_is_refused(one, variant, change, expected):
+    """As the command line refuses it in a file: a verdict on it would say nothing."""
+    board = dataclasses.replace(board_of(variant, 1), numbering=None, seed=None, **change)
+    for ask in (one.solve, one.hint, hint):
+        with pytest.raises(BoardError, match=expected):
+            ask(board, 1000)
+
+
+@pytest.mark.parametrize("variant", variant_ids())
+def test_a_board_of_a_game_going_on_is_none_of_those(one, variant):
+    position = Position.of(dataclasses.replace(board_of(variant, 2), numbering=None, seed=None))
+    for _ in range(30):
+        one.solve(position.board(), 10)
+        if not (moves := list(position.legal_moves())):
+            break
+        position.play(moves[-1])
+
+
 # ---------------------------------------------------------------- folding
 
 
@@ -182,7 +219,10 @@ def test_hint_of_an_unsettled_board_is_legal(one, variant):
 
 
 def test_no_hint_where_there_is_no_move(one):
-    stuck = Board(load_variant("spider-4"), None, None, ((13,),) * 10, (0,) * 10, (), 0)
+    tops = [suit << 4 | rank for rank in (13, 11, 9, 7, 5) for suit in (2, 3)]
+    under = [card for card in SPADES + HEARTS if card not in tops]
+    columns = [(*under[number::10], top) for number, top in enumerate(tops)]
+    stuck = hand_made("spider-4", columns, [len(cards) - 1 for cards in columns], 6)
     outcome, move = one.hint(stuck, 100)
     assert outcome.verdict == "lost"
     assert move is None

@@ -159,7 +159,7 @@ def read_board(text: str, *, variant: Variant | None = None, name: str = "<stdin
     try:
         fields = read(text)
         board = _build(fields, variant)
-        _check(board)
+        check_board(board)
         if board.seed is not None:
             board = _named_deal(board, fields.get("variant", board.variant.id))
     except BoardError as error:
@@ -310,28 +310,43 @@ def _whole(where: str, value: object) -> int:
 # ---------------------------------------------------------------------- checking
 
 
-def _check(board: Board) -> None:
-    """Raise a BoardError unless the board can come about in a game."""
-    for number, (cards, down) in enumerate(zip(board.columns, board.face_down, strict=True), 1):
-        if down > len(cards) or (cards and down == len(cards)):
-            most = max(len(cards) - 1, 0)
-            raise BoardError(
-                f"column {number}: {down} of its {len(cards)} cards face down; {most} at most, the last is up"
-            )
-    refuse_sets(board)
-    _check_cards(board)
-
-
-def refuse_sets(board: Board) -> None:
-    """Refuse a board with a complete set face up in a column, on top of it or under other cards.
-
-    No game comes to that: a set leaves when its last card comes to lie on it, before anything is laid on that. With
-    some of its cards face down it is no set yet. (A numbered deal may show one, if its columns are that long.)
+def check_board(board: Board) -> None:
+    """Refuse a board that cannot come about in a game.
 
     Raises
     ------
     BoardError
-        There is one; names its column and its cards.
+        Its cards are not those of the game, cards lie face down that cannot, or a set lies on it that would have left;
+        names the place, the value and what would be right.
+    """
+    _check_shape(board)
+    for number, (cards, down) in enumerate(zip(board.columns, board.face_down, strict=True), 1):
+        if not 0 <= down <= len(cards) or (cards and down == len(cards)):
+            most = max(len(cards) - 1, 0)
+            raise BoardError(
+                f"column {number}: {down} of its {len(cards)} cards face down; {most} at most, the last is up"
+            )
+    _refuse_sets(board)
+    _check_cards(board)
+
+
+def _check_shape(board: Board) -> None:
+    """Compare the counts of columns with the game's, and see that the cards are cards; a text is read so already."""
+    for field, values in (("columns", board.columns), ("face_down", board.face_down)):
+        if len(values) != len(board.variant.columns):
+            raise BoardError(f"{field}: {len(values)}; {board.variant.id} has {len(board.variant.columns)}")
+    places = [*((f"column {number}", cards) for number, cards in enumerate(board.columns, 1)), ("stock", board.stock)]
+    for place, cards in places:
+        for card in cards:
+            if not (0 <= card >> 4 < len(SUITS) and ACE <= card & 15 <= KING):
+                raise BoardError(f"{place}: {card} is no card; a card is its suit, 0 to 3, times 16 plus its rank")
+
+
+def _refuse_sets(board: Board) -> None:
+    """Refuse a board with a complete set face up in a column, on top of it or under other cards.
+
+    No game comes to that: a set leaves when its last card comes to lie on it, before anything is laid on that. With
+    some of its cards face down it is no set yet. (A numbered deal may show one, if its columns are that long.)
     """
     whole = sequences(board.variant.sets, board.variant.wrap)
     for number, (cards, down) in enumerate(zip(board.columns, board.face_down, strict=True), 1):

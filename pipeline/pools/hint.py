@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.errors import BoardError, DataError, SolverFault
-from pipeline.game.boards import Board, read_board
+from pipeline.game.boards import Board, check_board, read_board
 from pipeline.game.cards import card_text
 from pipeline.game.lines import DEAL, Move, encode_line, parse_line, step_text
 from pipeline.game.rules import Position, spider_score
@@ -76,9 +76,13 @@ def hint(board: Board, node_limit: int = HINT_LIMIT, solver: Solver | None = Non
 
     Raises
     ------
+    BoardError
+        It is no numbered deal, and cannot come about in a game.
     SolverFault
         The line found does not replay.
     """
+    if board.seed is None:
+        check_board(board)
     if Position.of(board).won:
         done = Outcome(board.variant.id, board.numbering, board.seed, "won", 1, 0, node_limit, "", 0, 0)
         return Hint(board, done, None)
