@@ -19,12 +19,11 @@ from pipeline.batch.seeds import LAST_SEED, Seeds, parse_seeds, read_seeds
 from pipeline.errors import ConfigError, UsageError
 from pipeline.game.deals import SEEDS as NUMBERING_SEEDS
 from pipeline.game.variants import MAIN_VARIANTS, Variant, load_variant, read_variant, variant_ids
-from pipeline.game.variants.reading import closest
+from pipeline.game.variants.reading import FILE_BYTES, closest
 
 DEALS_AT_MOST = 1_000_000_000
 EXECUTORS = ("processes", "inline", "dask")
 RETRIES = ("none", "unsettled")
-_FILE_BYTES = 1_000_000
 _WORKER_BYTES = 256 << 20  # a worker holds nearly 200 MB before its first deal, and has its search's memory to fill
 _TIME = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _SIZE = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -313,9 +312,9 @@ class ConfigFile:
         """
         try:
             with path.open("rb") as file:
-                raw = file.read(_FILE_BYTES + 1)
-            if len(raw) > _FILE_BYTES:
-                raise ConfigError(f"{path}: larger than {_FILE_BYTES:,} bytes; that is no configuration")
+                raw = file.read(FILE_BYTES + 1)
+            if len(raw) > FILE_BYTES:
+                raise ConfigError(f"{path}: larger than {FILE_BYTES:,} bytes; that is no configuration")
             return cls(tomllib.loads(raw.decode("utf-8-sig")), str(path), path.parent)
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error

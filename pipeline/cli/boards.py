@@ -97,16 +97,30 @@ def read_text(path: Path) -> str:
     Raises
     ------
     DataError
-        It is no UTF-8 text.
+        It is larger than a board or a line can be, or no UTF-8 text.
     """
     from pipeline.errors import DataError
+    from pipeline.game.variants.reading import FILE_BYTES
 
+    with contextlib.nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
+        raw = file.read(FILE_BYTES + 1)
+    if len(raw) > FILE_BYTES:
+        raise DataError(f"{name_of(path)}: larger than {FILE_BYTES:,} bytes; that is no board")
     try:
-        if str(path) == "-":
-            return sys.stdin.buffer.read().decode("utf-8-sig")
-        return path.read_bytes().decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{name_of(path)}: is no text: byte {error.start} is not UTF-8") from error
+
+
+def stream_lines() -> Iterator[str]:
+    """Yield the lines of standard input as they come; of one too long for a board, only as much as shows that."""
+    from pipeline.game.variants.reading import FILE_BYTES
+
+    rest = False
+    for piece in iter(lambda: sys.stdin.buffer.readline(FILE_BYTES + 1), b""):
+        if not rest:
+            yield piece.decode("utf-8", "replace")
+        rest = not piece.endswith(b"\n")
 
 
 @contextlib.contextmanager

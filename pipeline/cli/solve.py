@@ -170,8 +170,7 @@ def _answer_stream(limit: int, rules: Variant | None, verbosity: int) -> None:
     def prepare(variant: Variant) -> None:
         warm([variant], lambda text: options.message(text, verbosity))
 
-    lines = (line.decode("utf-8", "replace") for line in iter(sys.stdin.buffer.readline, b""))
-    for answer in answer_stream(lines, limit, rules, prepare=prepare):
+    for answer in answer_stream(boards.stream_lines(), limit, rules, prepare=prepare):
         click.echo(answer)
         sys.stdout.flush()
 

@@ -14,6 +14,7 @@ from pipeline.game.cards import card_text
 from pipeline.game.lines import DEAL, Move, encode_line, parse_line, step_text
 from pipeline.game.rules import Position, spider_score
 from pipeline.game.variants import Variant
+from pipeline.game.variants.reading import FILE_BYTES
 from pipeline.solver import Outcome, Solver
 
 HINT_LIMIT = 167_000
@@ -272,6 +273,8 @@ def answer_stream(
 
 
 def _board_of(text: str, number: int, variant: Variant | None) -> Board:
+    if len(text) > FILE_BYTES:
+        raise BoardError(f"line {number}: larger than {FILE_BYTES:,} bytes; that is no board")
     text = text.strip("\ufeff \t\r\n")
     if not text.startswith("{"):
         raise BoardError(f"line {number}: is no JSON object; expected a board a line")

@@ -1,5 +1,6 @@
 """`solve`, `hint`, `deal`, `replay`, `variants` and `bench` as a user calls them."""
 
+import io
 import json
 import subprocess
 import sys
@@ -184,6 +185,7 @@ def test_wrong_words_are_told_in_one_line(winnable, words, code, expected):
         (b'{"columns": ' + b"[" * 100_000, "nested too deeply"),
         (b'{"variant": "spider-1", "columns": [], "face_down": [], "stock": ""}', "spider-1 has 10"),
         (board_text(deal(SPIDER_1, 5)).replace("AS", "KS", 1).encode(), "KS is there 9 times"),
+        (b"# " + b"x" * 999_999, "larger than 1,000,000 bytes; that is no board"),
         (SET_ON_TOP.encode(), "column 2: KS QS JS 10S 9S 8S 7S 6S 5S 4S 3S 2S AS is a set; it would have left"),
     ],
 )
@@ -196,6 +198,32 @@ def test_a_wrong_file_is_three_and_named(winnable, tmp_path, content, expected, 
     assert str(path) in err
     assert expected in err or (command == ("replay",) and content.startswith(b"{"))
     assert err.count("\n") == 1
+
+
+def test_a_board_may_be_as_large_as_that(ok, tmp_path):
+    path = board_file(tmp_path, deal(SPIDER_1, 5))
+    text = path.read_bytes()
+    path.write_bytes(text + b"#" * (1_000_000 - len(text)))
+    assert ok("deal", "--board", path).encode() == text
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
+def test_what_never_ends_is_not_read_to_its_end(winnable, tmp_path):
+    for words in (("hint", "/dev/zero"), ("replay", "/dev/zero"), ("deal", "--board", "/dev/zero")):
+        assert winnable(*words) == (3, "", "Error: /dev/zero: larger than 1,000,000 bytes; that is no board\n")
+    path = tmp_path / "mine.toml"
+    path.symlink_to("/dev/zero")
+    said = f"Error: {path}: larger than 1,000,000 bytes; that is no variant\n"
+    assert winnable("deal", "--variant", path, "--seed", 1) == (3, "", said)
+
+
+def test_a_line_of_the_stream_is_not_read_to_its_end(winnable, monkeypatch):
+    lines = b"x" * 3_000_000 + b"{}\n" + b"{}\n" + b"x" * 1_000_000 + b"\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+    code, out, _ = winnable("hint", "--stream")
+    large, missing, third = (json.loads(line)["error"] for line in out.splitlines())
+    assert (code, large) == (0, "line 1: larger than 1,000,000 bytes; that is no board")
+    assert (missing, third[:6]) == ("line 2: columns is missing", "line 3")
 
 
 def test_a_board_and_a_seed_exclude_each_other(winnable, tmp_path):

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from pipeline.errors import VariantError
 
+FILE_BYTES = 1_000_000  # no file that people write for us, a variant, a board or a configuration, is larger
 PACK_SIZE = 52
 DEALS = ("blocked", "all", "non-empty")
 UNITS = ("suit", "colour", "any")
@@ -127,7 +128,11 @@ def _toml(value: object) -> str:
 def parse_toml(path: Path) -> dict[str, Any]:
     """Return a TOML file's contents; raises VariantError if there is none to read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            raw = file.read(FILE_BYTES + 1)
+        if len(raw) > FILE_BYTES:
+            raise VariantError(f"{path}: larger than {FILE_BYTES:,} bytes; that is no variant")
+        return tomllib.loads(raw.decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise VariantError(f"{path}: cannot be read: {reason}") from error
