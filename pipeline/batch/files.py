@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from pipeline.errors import StoreError
+from pipeline.errors import StoreError, UsageError
 
 _REMEDIES = {
     errno.ENOSPC: "free some space",
@@ -89,8 +89,22 @@ def write_json(path: Path, value: Any, staging: Path) -> None:
     sync_directory(path.parent)
 
 
+def target_of(path: Path) -> Path:
+    """Return the file that a path stands for, where it is a link; a rename over that leaves the link.
+
+    Raises
+    ------
+    UsageError
+        It is a device, a pipe or something else that a file must not take the place of.
+    """
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: is no regular file, and would be replaced by one; name another")
+    return path.resolve()
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically by way of a hidden one beside it; makes its directory."""
+    path = target_of(path)
     make_directory(path.parent)
     staged = path.with_name(f".{path.name}.tmp")
     write_file(staged, lambda file: file.write(text.encode()))

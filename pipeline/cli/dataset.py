@@ -291,7 +291,7 @@ def export(
     """
     from pipeline.batch import transfer
 
-    options.check_place("--out", out)
+    options.check_place("--out", out, replaced=True)
     form = "csv" if options.form_of(output_format, out, EXPORTS) == "csv" else "jsonl"
     store = _existing(options.data_directory(data))
     partitions = _chosen(store, variants, numbering)
@@ -304,6 +304,9 @@ def export(
 @contextlib.contextmanager
 def _replacing(path: Path) -> Iterator[TextIO]:
     """Open a text file that takes the place of `path` once all of it is written; nothing is left of one that failed."""
+    from pipeline.batch.files import target_of
+
+    path = target_of(path)
     partial = path.with_name(f"{path.name}.partial")
     try:
         with partial.open("w", encoding="utf-8", newline="") as file:

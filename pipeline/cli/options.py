@@ -299,16 +299,22 @@ def worker_count(workers: int | None) -> int:
     return found or usable_cores()
 
 
-def check_place(flag: str, file: Path | None) -> None:
+def check_place(flag: str, file: Path | None, *, replaced: bool = False) -> None:
     """Refuse a file to be written where there is no directory for it, before the work is done.
+
+    One that will be `replaced`, not written to, must be a regular file if it is there.
 
     Raises
     ------
     UsageError
-        Names the flag, the file and the directory.
+        Names the file, and the flag and the directory.
     """
     if file is not None and not file.parent.is_dir():
         raise UsageError(f"{flag} {file}: there is no directory {file.parent}")
+    if file is not None and replaced:
+        from pipeline.batch.files import target_of
+
+        target_of(file)
 
 
 def chosen_seeds(ranges: tuple[range, ...], file: Path | None) -> Seeds | None:

@@ -94,7 +94,7 @@ def build(
     (rules,) = options.chosen_variants((variant,))
     name = options.setting("numbering", numbering, "native")
     deal(rules, first, name)
-    options.check_place("--out", out)
+    options.check_place("--out", out, replaced=True)
     order = Order(rules, count, name, options.setting("nodes", nodes, DEFAULT_LIMIT), first)
     show_on_terminal(verbosity)
     built = _build(lambda settling, listeners: build_pool(order, settling, listeners), data, workers, verbosity)

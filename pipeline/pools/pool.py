@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.batch.files import remove, rename, write_file
+from pipeline.batch.files import remove, rename, target_of, write_file
 from pipeline.errors import DataError, LineError, UsageError
 from pipeline.game.boards import board_json
 from pipeline.game.deals import deal
@@ -150,6 +150,7 @@ def write_pool(pool: Pool, path: Path) -> None:
     columns = list(zip(*pool.rows, strict=True)) or [()] * len(_SCHEMA)
     arrays = [pa.array(values, field.type) for field, values in zip(_SCHEMA, columns, strict=True)]
     table = pa.Table.from_arrays(arrays, schema=_SCHEMA.with_metadata({_KEY: header.encode()}))
+    path = target_of(path)
     staged = path.with_name(f".{path.name}.tmp")
     try:
         write_file(staged, lambda file: pq.write_table(table, file, compression="zstd"))

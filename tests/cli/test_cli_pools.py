@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 import subprocess
 import sys
 
@@ -156,6 +157,24 @@ def test_export_writes_every_form(ok, pool, tmp_path):
     assert ok("pool", "export", pool, "--format", "numbers") == "".join(f"{n}\n" for n in range(1, 13))
     assert ok("pool", "export", pool, "--format", "csv", "--out", tmp_path / "pool.csv") == ""
     assert (tmp_path / "pool.csv").read_text().count("\n") == 13
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name")
+def test_what_is_written_takes_the_place_of_no_pipe_and_no_link(winnable, pool, tmp_path):
+    data = ("--data", pool.parent / "data")
+    for words in ((*BUILD, *data), ("export", *data)):
+        pipe, link, target = (tmp_path / f"{words[0]}-{name}" for name in ("pipe", "link", "target"))
+        os.mkfifo(pipe)
+        code, out, err = winnable(*words, "--out", pipe)
+        assert (code, out) == (2, "")
+        assert err == f"Error: {pipe}: is no regular file, and would be replaced by one; name another\n"
+        assert pipe.is_fifo()
+        target.write_text("old")
+        link.symlink_to(target.name)
+        assert winnable(*words, "--out", link)[0] == 0
+        assert link.is_symlink()
+        assert target.stat().st_size > 100
+    assert len(list(tmp_path.iterdir())) == 6
 
 
 @pytest.mark.parametrize(
