@@ -39,6 +39,7 @@ from pipeline.batch.schema import (
 )
 from pipeline.batch.seeds import Seeds
 from pipeline.errors import StoreError
+from pipeline.game.variants import load_variant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -365,12 +366,21 @@ def load_outcomes(
 
     Raises
     ------
+    UsageError
+        A variant has no outcomes there, and is none of the package's either.
     StoreError
-        The dataset cannot be trusted as it is.
+        There is no dataset, or it cannot be trusted as it is.
     """
     store = Store(path)
+    if not store.outcomes.is_dir():
+        raise StoreError(f"{path}: there is no dataset here (no outcomes/)")
+    partitions = store.partitions()
+    variants = [variants] if isinstance(variants, str) else variants
+    for name in variants or ():
+        if all(partition.variant != name for partition in partitions):  # else it may be a user's own
+            load_variant(name)
     tables = []
-    for partition in store.partitions():
+    for partition in partitions:
         if (variants is None or partition.variant in variants) and numbering in (None, partition.numbering):
             table = store.read(*partition)
             for place, value in enumerate(partition):

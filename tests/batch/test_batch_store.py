@@ -15,7 +15,7 @@ from pipeline.batch.rows import replaces, rows_of, table_of
 from pipeline.batch.schema import SCHEMA, read_footer
 from pipeline.batch.seeds import Seeds
 from pipeline.batch.store import Partition, Store, load_outcomes
-from pipeline.errors import StoreError
+from pipeline.errors import StoreError, UsageError
 
 SPIDER = Partition("spider-4", "native")
 
@@ -29,8 +29,11 @@ def test_a_new_dataset_is_empty(tmp_path):
     assert store.partitions() == []
     assert store.parts(SPIDER) == []
     assert store.read("spider-4").schema.equals(SCHEMA)
-    assert len(load_outcomes(tmp_path / "data")) == 0
     assert not (tmp_path / "data").exists()
+    with pytest.raises(StoreError, match=r"data: there is no dataset here \(no outcomes/\)$"):
+        load_outcomes(tmp_path / "data")
+    (tmp_path / "data" / "outcomes").mkdir(parents=True)
+    assert len(load_outcomes(tmp_path / "data")) == len(load_outcomes(tmp_path / "data", ["spider-1"])) == 0
 
 
 def test_added_rows_are_read_back(tmp_path):
@@ -62,7 +65,9 @@ def test_every_common_reader_reads_the_dataset_as_it_is(tmp_path):
         ("spider-1", "pysol"): 3,
         ("spider-4", "native"): 5,
     }
-    assert len(load_outcomes(tmp_path, ["spider-1"])) == 3
+    assert len(load_outcomes(tmp_path, ["spider-1"])) == len(load_outcomes(tmp_path, "spider-1")) == 3
+    with pytest.raises(UsageError, match=r"unknown variant 'spidr-4'.*spider-4"):
+        load_outcomes(tmp_path, ["spidr-4"])
     assert len(load_outcomes(tmp_path, numbering="native")) == 5
 
 
