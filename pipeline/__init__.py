@@ -101,18 +101,23 @@ def settle(
     Raises
     ------
     UsageError
-        There is no such variant, numbering or seed, or no seed at all, or one is no integer.
+        There is no such variant, numbering or seed, or no seed at all, or one is no integer; or `nodes` or `workers` is
+        no number that can be.
     StoreError
         The dataset cannot be used.
     """
     import tempfile
 
     from pipeline.batch.store import load_outcomes
+    from pipeline.game.deals import whole_number
     from pipeline.game.variants import load_variant
     from pipeline.pools.settling import Settling, seeds_of_deals
+    from pipeline.solver import LIMITS
 
     game = load_variant(variant) if isinstance(variant, str) else variant
     wanted = seeds_of_deals(game, numbering, seeds)
+    nodes = whole_number("nodes", nodes, LIMITS)
+    workers = None if workers is None else whole_number("workers", workers, range(1, 4097))
     with tempfile.TemporaryDirectory(prefix="winnable-") as scratch:
         place = Path(scratch) if data is None else Path(data)
         Settling(place, workers).settle(game, numbering, wanted, nodes)

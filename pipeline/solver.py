@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import LineError, SolverFault
 from pipeline.game.boards import Board, check_board
+from pipeline.game.deals import whole_number
 from pipeline.game.moves import ENGINE_DEAL, Move, encode_line, engine_move
 from pipeline.game.rules import spider_score, verify_line
 from pipeline.game.variants import Variant
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pipeline.engine.weights import Parameters
 
 DEFAULT_LIMIT = 1_000_000
+LIMITS = range(1, 2**63)
 DEALS = {"blocked": 0, "all": 1, "non-empty": 2}
 SAME = {"suit": 0, "colour": 1, "any": 2}
 
@@ -102,15 +104,19 @@ class Solver:
 
         Raises
         ------
+        UsageError
+            The limit is no such number.
         BoardError
             It is no numbered deal, and cannot come about in a game; names the place (see `boards.check_board`).
         SolverFault
             The engine's win does not replay; names the board.
         """
+        node_limit = whole_number("node_limit", node_limit, LIMITS)
         return self._outcome(board, node_limit, self._search(board, node_limit))
 
     def hint(self, board: Board, node_limit: int = 167_000) -> tuple[Outcome, Move | None]:
         """Search a board; return its outcome and the first move: of the line, or of the best try when unsettled."""
+        node_limit = whole_number("node_limit", node_limit, LIMITS)
         result = self._search(board, node_limit)
         move = engine_move(result.moves[0]) if len(result.moves) else None
         return self._outcome(board, node_limit, result), move

@@ -75,10 +75,43 @@ def test_settle_says_what_is_wrong(words, expected):
         pipeline.settle("mrs-mop", [1], numbering="kpat")
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"nodes": "10k"}, "^nodes '10k' is no whole number$"),
+        ({"nodes": 0}, "^nodes 0: expected a whole number from 1 to 9223372036854775807$"),
+        ({"nodes": 2**63}, "^nodes 9223372036854775808: expected"),
+        ({"workers": -1}, "^workers -1: expected a whole number from 1 to 4096$"),
+        ({"workers": 0}, "^workers 0: expected"),
+        ({"workers": 1.5}, r"^workers 1\.5 is no whole number$"),
+    ],
+)
+def test_settle_says_which_number_is_wrong(words, expected):
+    with pytest.raises(UsageError, match=expected):
+        pipeline.settle("spider-1", [1], **words)
+
+
+@pytest.mark.parametrize("limit", [500.7, "500", True, None, 0, -1, 2**63])
+def test_solve_takes_a_limit_that_is_one(limit):
+    board = pipeline.deal("spider-1", 1)
+    for ask in (pipeline.solve, pipeline.hint):
+        with pytest.raises(UsageError, match=r"^node_limit .*whole number"):
+            ask(board, limit)
+
+
+@pytest.mark.parametrize("date", ["2026-1-1", "today", "", "2026-02-30"])
+def test_a_text_that_is_no_date(date):
+    with pytest.raises(UsageError, match=f"^date '{date}': expected a day such as 2026-11-30$"):
+        pipeline.daily("spider-1", date)
+
+
 def test_seeds_may_be_integers_of_numpy():
     frame = pipeline.settle("spider-easy", np.array([3, 1], np.uint64), workers=1)
     again = pipeline.settle("spider-easy", frame["seed"], workers=1)
     assert list(again["seed"]) == list(frame["seed"]) == [1, 3]
+    outcome = pipeline.solve(pipeline.deal("spider-1", np.int32(1)), np.int32(2000))
+    assert outcome == pipeline.solve(pipeline.deal("spider-1", 1), 2000)
+    assert type(outcome.node_limit) is int
 
 
 def test_ids_and_dates_may_be_text():

@@ -76,20 +76,27 @@ def deal(variant: Variant | str, seed: SupportsIndex, numbering: str = "native")
 
 
 def whole_seed(seed: Any) -> int:
-    """Return a seed as Python's integer, whatever integer it comes as, such as numpy's.
+    """Return a seed as Python's integer (see `whole_number`); whether a numbering has it is another question."""
+    return whole_number("seed", seed)
+
+
+def whole_number(name: str, value: Any, allowed: range | None = None) -> int:
+    """Return an argument as Python's integer, whatever integer it comes as, such as numpy's.
 
     Raises
     ------
     UsageError
-        It is no integer; a float is none, whatever its value.
+        It is no integer, and a float is none, whatever its value; or it is none of those allowed.
     """
-    # numpy's own would overflow in the arithmetic below, and make `in` look through all of a range.
+    # numpy's own would overflow in the arithmetic of deals, and make `in` look through all of a range.
     try:
-        number = index(seed)
+        number = index(value)
     except TypeError:
         number = None
-    if number is None or isinstance(seed, bool):
-        raise UsageError(f"seed {seed!r:.40} is no whole number")
+    if number is None or isinstance(value, bool):
+        raise UsageError(f"{name} {value!r:.40} is no whole number")
+    if allowed is not None and number not in allowed:
+        raise UsageError(f"{name} {number}: expected a whole number from {allowed.start} to {allowed.stop - 1}")
     return number
 
 

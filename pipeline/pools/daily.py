@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import DataError
+from pipeline.errors import DataError, UsageError
 from pipeline.game.boards import Board
 from pipeline.game.deals import NATIVE_SEEDS, deal
 from pipeline.game.variants import Variant, load_variant
@@ -78,11 +78,13 @@ def daily(variant: Variant | str, date: datetime.date | str, solver: Solver | No
 
     Raises
     ------
+    UsageError
+        There is no such variant, or the text is no date.
     DataError
         The shipped data are damaged, or no candidate could be proved.
     """
     variant = load_variant(variant) if isinstance(variant, str) else variant
-    date = datetime.date.fromisoformat(date) if isinstance(date, str) else date
+    date = _read_date(date) if isinstance(date, str) else date
     if isinstance(date, datetime.datetime):  # and pandas' dates
         date = date.date()
     skips = _frozen_skips(variant.id, variant.rules_hash) if is_frozen(variant, date) else None
@@ -95,6 +97,13 @@ def daily(variant: Variant | str, date: datetime.date | str, solver: Solver | No
         if solver.solve(board, DEFAULT_LIMIT).verdict == "won":
             return Daily(variant, date, board, skipped, frozen=False)
     raise DataError(f"{variant.id}: none of {MOST_SKIPPED} candidates of {date} could be proved winnable")
+
+
+def _read_date(text: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"date {text!r:.40}: expected a day such as 2026-11-30") from None
 
 
 @lru_cache
