@@ -14,6 +14,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 from typing import NamedTuple, NoReturn
 
@@ -226,9 +227,18 @@ def _prepare_process() -> None:
     """Choose how processes start and turn SIGTERM into an exception; both belong to the program, not the library."""
     import multiprocessing
 
+    _open_closed_streams()
     if "forkserver" in multiprocessing.get_all_start_methods():
         multiprocessing.set_start_method("forkserver", force=True)
     signal.signal(signal.SIGTERM, _terminate)
+
+
+def _open_closed_streams() -> None:
+    """Stand in for streams that were closed before the start (`<&-`, `>&-`), before another file gets their place."""
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - as long as the process
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:

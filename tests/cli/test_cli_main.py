@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -251,6 +252,23 @@ def test_a_closed_pipe_is_quiet(size):
         stderr = process.stderr.read()
     assert stderr == ""
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX shells")
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("--help >&-", 0, ""),
+        ("--version >&- <&-", 0, ""),
+        ("deal --variant spider-1 --seed 1 >&-", 0, ""),
+        ("hint --stream >&-", 0, ""),
+        ("hint - <&-", 3, "Error: <stdin>: variant: the text does not name its game; say which variant it is of\n"),
+    ],
+)
+def test_streams_that_are_closed_from_the_start_are_quiet(words, code, said):
+    command = f"echo '{{}}' | {shlex.quote(sys.executable)} -m pipeline {words}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, said)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
