@@ -250,9 +250,10 @@ def replay(
 ) -> None:
     r"""Replay a line move by move, or make a page of it.
 
-    FILE is what 'winnable solve --format json' wrote (or 'hint'), or a board with a line "line: ..." in it. Each move
-    is shown in words with the score so far and the position after it. The line need not win, but every move must be
-    legal: the first that is not is named. The page of --html has the board as cards and works without a network.
+    FILE is what 'winnable solve --format json' or 'hint' wrote (of a board without a number: with --board beside it),
+    or a board with its line in it: "line: ..." in our text, a key "line" in JSON. Each move is shown in words with the
+    score so far and the position after it. The line need not win, but every move must be legal: the first that is not
+    is named. The page of --html has the board as cards and works without a network.
 
     \b
     Examples:
