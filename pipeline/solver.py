@@ -14,7 +14,7 @@ from pipeline.errors import LineError, SolverFault
 from pipeline.game.boards import Board, check_board
 from pipeline.game.deals import whole_number
 from pipeline.game.moves import ENGINE_DEAL, Move, encode_line, engine_move
-from pipeline.game.rules import spider_score, verify_line
+from pipeline.game.rules import verify_line, winning_score
 from pipeline.game.variants import Variant
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Solver:
         except LineError as error:
             raise SolverFault(f"{describe(board)}: the line found does not replay: {error}") from error
         deals = moves.count(ENGINE_DEAL)
-        return Outcome(*known, encode_line(moves), len(moves), deals, spider_score(len(moves), variant.sets_needed))
+        return Outcome(*known, encode_line(moves), len(moves), deals, winning_score(board, moves, len(moves)))
 
 
 def describe(board: Board) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pipeline.analysis.templating import environment
 from pipeline.game.boards import Board, board_text
 from pipeline.game.lines import parse_line, readable_steps
@@ -30,7 +32,7 @@ def replay_page(board: Board, line: str) -> str:
     frames = _frames(board, parse_line(line))
     variant = board.variant
     name = f"{board.numbering} deal {board.seed}" if board.seed is not None else "a board"
-    won = frames[-1]["sets"] == variant.sets_needed
+    won = frames[-1]["sets"] >= variant.sets_needed
     return (
         environment()
         .get_template("replay.html")
@@ -46,7 +48,7 @@ def replay_page(board: Board, line: str) -> str:
     )
 
 
-def _frames(board: Board, moves: list[Move]) -> list[dict[str, object]]:
+def _frames(board: Board, moves: list[Move]) -> list[dict[str, Any]]:
     """Return the positions before the first move and after each.
 
     A frame's `board` has a part a column, joined by `|`: how many cards lie face down, then a letter a card, bottom to
@@ -60,7 +62,7 @@ def _frames(board: Board, moves: list[Move]) -> list[dict[str, object]]:
     return frames
 
 
-def _frame(position: Position, number: int, move: Move | None) -> dict[str, object]:
+def _frame(position: Position, number: int, move: Move | None) -> dict[str, Any]:
     columns = zip(position.columns, position.face_down, strict=True)
     moved = None if move is None else [-1, 0] if move == DEAL else [move.target, move.cards]
     return {

@@ -78,14 +78,14 @@ class Sample:
     def node_limit(self) -> int:
         """The limit the sample as a whole was searched to.
 
-        The smallest among the unsettled deals; the largest used if there are none; the smallest planned if there are
-        no outcomes at all.
+        The smallest among the unsettled deals, those planned and missing included; the largest used if there are none.
         """
+        limits = [limit for limit, _count in self.missing_at if limit]
         if self.unsettled.any():
-            return int(self.node_limits[self.unsettled].min())
-        if self.seeds.size:
-            return int(self.node_limits.max())
-        return min((limit for limit, _count in self.missing_at), default=0)
+            limits.append(int(self.node_limits[self.unsettled].min()))
+        if limits:
+            return min(limits)
+        return int(self.node_limits.max()) if self.seeds.size else 0
 
     def won_within(self, limit: int) -> int | None:
         """Count the deals won within `limit` positions; None if some were not searched that far."""

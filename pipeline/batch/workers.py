@@ -274,16 +274,17 @@ class StoredLine(NamedTuple):
 
 def check_lines(variant: Variant, numbering: str, rows: Sequence[StoredLine]) -> list[tuple[int, str]]:
     """Replay stored lines through the referee; return the seeds whose line does not hold, with the reason."""
-    from pipeline.game.rules import spider_score, verify_line
+    from pipeline.game.rules import verify_line, winning_score
 
     faults = []
     for row in rows:
         try:
-            moves = verify_line(deal(variant, row.seed, numbering), row.line)
+            board = deal(variant, row.seed, numbering)
+            moves = verify_line(board, row.line)
         except (LineError, WinnableError) as error:
             faults.append((row.seed, str(error)))
             continue
-        expected = moves, row.line.count("-"), spider_score(moves, variant.sets_needed)
+        expected = moves, row.line.count("-"), winning_score(board, row.line, moves)
         if expected != (row.moves, row.deals, row.score):
             stored = f"moves {row.moves}, deals {row.deals}, score {row.score}"
             faults.append((row.seed, f"its line has moves, deals, score {expected}, the row says {stored}"))

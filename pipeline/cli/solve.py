@@ -69,12 +69,12 @@ def _shortened(board: Board, outcome: Outcome) -> Outcome:
     from dataclasses import replace
 
     from pipeline.game.lines import parse_line
-    from pipeline.game.rules import spider_score
+    from pipeline.game.rules import winning_score
     from pipeline.game.shorten import shorten
 
     line = shorten(board, outcome.line or "")
     moves = len(parse_line(line))
-    return replace(outcome, line=line, moves=moves, score=spider_score(moves, board.variant.sets_needed))
+    return replace(outcome, line=line, moves=moves, score=winning_score(board, line, moves))
 
 
 def _solve_json(board: Board, outcome: Outcome) -> dict[str, Any]:
@@ -96,8 +96,8 @@ def _solve_json(board: Board, outcome: Outcome) -> dict[str, Any]:
 
 
 def _solve_text(board: Board, outcome: Outcome) -> str:
-    from pipeline.game.lines import readable_steps
-    from pipeline.game.rules import Position, sequence_points
+    from pipeline.game.lines import parse_line, readable_steps
+    from pipeline.game.rules import Position, replay, sequence_points
     from pipeline.solver import describe
 
     points = sequence_points(Position.of(board))
@@ -111,7 +111,7 @@ def _solve_text(board: Board, outcome: Outcome) -> str:
     lines += [
         f"moves: {outcome.moves}, {outcome.line.count('-')} of them deals",
         f"score: {outcome.score} (500 - 1 a move + 100 a set); sequence points: {points} at the start, "
-        f"{13 * board.variant.sets_needed} at the end",
+        f"{sequence_points(replay(board, parse_line(outcome.line)))} at the end",
         f"line: {outcome.line}",
         *readable_steps(board, outcome.line),
     ]

@@ -189,7 +189,7 @@ def expand(m, s, slot):
             a, b = move & 15, move >> 4 & 15
             m.spare = s
             m.free_run = play(m, t, move)
-            if i8(t.done) == m.sets_needed:
+            if i8(t.done) >= m.sets_needed:  # a deal may complete several sets
                 return note_win(m, s, move)
             a_run, b_run = i8(t.cols[u8(a)]), i8(t.cols[u8(b)])
             a_top, a_want, a_chunk = m.top_bit[u8(a)], m.want_bit[u8(a)], m.chunk_bit[u8(a)]
@@ -259,7 +259,7 @@ def land(m, s, slot):
     if m.positions == m.limit:
         return LIMIT
     m.positions += 1
-    if i8(t.done) == m.sets_needed:
+    if i8(t.done) >= m.sets_needed:  # a deal may complete several sets
         return note_win(m, s, DEAL_I)
     empties = ZERO_I
     for i in range(m.columns):

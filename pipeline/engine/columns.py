@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from pipeline.engine.compiler import jit
+from pipeline.engine.memory import MAX_DOWN
 from pipeline.engine.table import DOWN_KEY, DOWN_SIG, RUN_KEY, ZERO, mix
 
 u4, u8, i8 = np.uint32, np.uint64, np.int64
+LAST_DOWN = i8(MAX_DOWN - 1)  # more face-down cards than so many look alike to the diversity cap
 ZERO_I, ONE_I = i8(0), i8(1)  # as variables: a literal would be another type, compiled anew
 
 
@@ -199,7 +201,7 @@ def settle(m, s, i, run):
     new = m.runs[u8(s.cols[i])]
     s.score += new.value
     if i8(new.down) != old_down:
-        s.sig += DOWN_SIG[i, new.down] - DOWN_SIG[i, old_down]
+        s.sig += DOWN_SIG[i, min(i8(new.down), LAST_DOWN)] - DOWN_SIG[i, min(old_down, LAST_DOWN)]
     return run
 
 
@@ -223,7 +225,7 @@ def take(m, s, i, run, n):
     new = m.runs[u8(s.cols[i])]
     s.score += new.value
     if i8(new.down) != old_down:
-        s.sig += DOWN_SIG[i, new.down] - DOWN_SIG[i, old_down]
+        s.sig += DOWN_SIG[i, min(i8(new.down), LAST_DOWN)] - DOWN_SIG[i, min(old_down, LAST_DOWN)]
     return run
 
 

@@ -20,7 +20,7 @@ MAX_WIDTH = 16_384  # states a layer
 LAND_FACTOR = 2  # a stage's pool is landed on so many times the width
 POOL_FACTOR = 8  # a pool is cut when it holds so many times the width
 MIN_POOL = 256
-MAX_MOVES = 512  # of one position: 16 columns x (15 targets + 13 tails for empty columns) = 448
+MAX_MOVES = 512  # of one position: 16 columns x (15 targets + 13 tails for one empty column) = 448
 MAX_CHILDREN = 8 * MAX_WIDTH
 MAX_NODES = 1 << 24  # survivors of a pass
 MAX_RUNS = 1 << 23

@@ -278,6 +278,9 @@ def list_all(m, s):
         for b in range(m.columns):
             if b == a:
                 continue
+            if m.n_moves + unit > len(m.move):  # many empty columns; the beam may leave moves out, if it says so
+                m.cut = 1
+                return
             onto = m.runs[s.cols[b]]
             if onto.len:
                 n = (i8(onto.top) & 15) - rank

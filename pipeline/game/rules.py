@@ -345,12 +345,27 @@ def verify_line(board: Board, line: str | Sequence[int]) -> int:
     """
     if reaches(board.variant) and (count := winning_moves(board, line)) is not None:
         return count
-    moves = parse_line(line) if isinstance(line, str) else [engine_move(move) for move in line]
+    moves = _moves_of(line)
     position = replay(board, moves)
     if not position.won:
         done, needed = position.sets_done, position.variant.sets_needed
         raise LineError(f"the line ends after {len(moves)} moves with {done} of {needed} sets removed")
     return len(moves)
+
+
+def _moves_of(line: str | Sequence[int]) -> list[Move]:
+    return parse_line(line) if isinstance(line, str) else [engine_move(move) for move in line]
+
+
+def winning_score(board: Board, line: str | Sequence[int], moves: int) -> int:
+    """Return the Spider score of a won line of so many moves, given as for `verify_line`.
+
+    The last deal of a line may complete several sets at once, more than the game needs: each of them counts.
+    """
+    sets = board.variant.sets_needed
+    if sets * SET_SIZE < board.variant.cards:  # only then can there be more
+        sets = replay(board, _moves_of(line)).sets_done
+    return spider_score(moves, sets)
 
 
 def spider_score(moves: int, sets: int) -> int:

@@ -80,6 +80,12 @@ class _Way:
             assert following is not None
             state = following
             self.states.append(state)
+            if self._won(state):  # an edit may win on the way to where the line went on
+                del self.moves[len(self.intents) :]
+                return
+
+    def _won(self, state: State) -> bool:
+        return state.gone >= self.game.variant.sets_needed
 
     # ------------------------------------------------------------------ edits
 
@@ -129,7 +135,7 @@ class _Way:
                 continue
             state = following
             moves.append(move)
-            if state.gone >= self.game.variant.sets_needed and len(moves) < len(self.moves) - at:
+            if self._won(state) and len(moves) < len(self.moves) - at:
                 self.moves[at:] = moves
                 self._replay_from(at, self.states[at])
                 return True

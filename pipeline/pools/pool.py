@@ -24,7 +24,7 @@ from pipeline.batch.files import remove, rename, target_of, write_file
 from pipeline.errors import DataError, LineError, UsageError
 from pipeline.game.boards import board_json
 from pipeline.game.deals import deal
-from pipeline.game.rules import spider_score, verify_line
+from pipeline.game.rules import verify_line, winning_score
 from pipeline.game.variants import RULE_FIELDS, Variant, load_variant, variant_ids
 from pipeline.pools.rows import PoolRow
 
@@ -246,7 +246,7 @@ def faults(pool: Pool, variant: Variant, advance: Callable[[int], None] = lambda
             cards["stock"],
         ):
             yield Fault(row.seed, f"its cards are not those of {numbering} deal {row.seed}", replay=False)
-        expected = moves, spider_score(moves, variant.sets_needed)
+        expected = moves, winning_score(board, row.line, moves)
         if (row.moves, row.score) != expected:
             stored = f"moves {row.moves}, score {row.score}"
             yield Fault(row.seed, f"its line has moves, score {expected}, the row says {stored}", replay=False)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pipeline.errors import LineError, SolverFault
 from pipeline.game.boards import board_json
 from pipeline.game.deals import deal
-from pipeline.game.rules import spider_score, verify_line
+from pipeline.game.rules import verify_line, winning_score
 from pipeline.game.variants import Variant
 from pipeline.pools.difficulty import difficulty
 
@@ -71,7 +71,7 @@ def _row(variant: Variant, numbering: str, won: WonDeal) -> PoolRow:
         difficulty(board, won.positions, moves),
         won.positions,
         moves,
-        spider_score(moves, variant.sets_needed),
+        winning_score(board, won.line, moves),
         won.line,
         tuple(cards["columns"]),
         tuple(cards["face_down"]),

@@ -104,6 +104,8 @@ def test_missing_deals_are_unsettled_deals():
     assert (got.rate.proved, got.rate.upper_bound) == (0.4, 0.95)
     assert got.positions.mean == pytest.approx((full.positions.mean * 10 + 10 * 1_000_000) / 20)
     assert got.won_within == full.won_within
+    shallow = report.report_of([sample(*TEN, missing_at=((100_000, 10),))]).variants[0]
+    assert (shallow.node_limit, shallow.won_within) == (100_000, {10_000: 5, 167_000: None, 1_000_000: None})
     settled = [r for r in TEN if r.verdict != "unsettled"]
     beyond = report.report_of(
         [
