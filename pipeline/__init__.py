@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pipeline.batch.store import load_outcomes
+    from pipeline.dataset.store import load_outcomes
     from pipeline.game.boards import Board, read_board
     from pipeline.game.deals import deal
     from pipeline.game.variants import Variant, load_variant, read_variant, variant_ids
@@ -57,7 +57,7 @@ _HOMES = {
     "daily": "pipeline.pools.daily",
     "deal": "pipeline.game.deals",
     "hint": "pipeline.pools.hint",
-    "load_outcomes": "pipeline.batch.store",
+    "load_outcomes": "pipeline.dataset.store",
     "load_variant": "pipeline.game.variants",
     "read_board": "pipeline.game.boards",
     "read_variant": "pipeline.game.variants",
@@ -108,10 +108,10 @@ def settle(
     """
     import tempfile
 
-    from pipeline.batch.store import load_outcomes
+    from pipeline.dataset.store import load_outcomes
     from pipeline.game.deals import whole_number
     from pipeline.game.variants import load_variant
-    from pipeline.pools.settling import Settling, seeds_of_deals
+    from pipeline.runs.settling import Settling, seeds_of_deals
     from pipeline.solver import LIMITS
 
     game = load_variant(variant) if isinstance(variant, str) else variant

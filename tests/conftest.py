@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
-from pipeline.batch.rows import Row
+from pipeline.dataset.rows import Row, rows_of
+from pipeline.dataset.schema import VOLATILE
+from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.store import Store
 from pipeline.game.variants import load_variant
+from pipeline.runs.settings import Deals, RunSettings
 
 LINE = "ab2-ch"
 
@@ -50,3 +54,28 @@ def made_up_rows(variant, seeds, *, limit=1_000_000, unsettled=0.02, lost=0.0, m
 def made_up():
     """The function above, for tests, which cannot import this file."""
     return made_up_rows
+
+
+@pytest.fixture
+def settings_for(tmp_path):
+    """Make the settings of a run on a dataset of this test."""
+
+    def make(seeds="1:100", variant="spider-4", nodes=1000, executor="inline", data="data", **changes):
+        first, last = map(int, seeds.split(":"))
+        deals = Deals(load_variant(variant), "native", Seeds.of([range(first, last + 1)]), nodes)
+        values = {"data": tmp_path / data, "deals": (deals,), "workers": 2, "executor": executor} | changes
+        return RunSettings(**values)
+
+    return make
+
+
+@pytest.fixture
+def rows_in():
+    """Read a dataset's rows by partition, without what differs from run to run."""
+
+    def read(data):
+        store = Store(data)
+        nothing = dict.fromkeys(VOLATILE)
+        return {part: [row._replace(**nothing) for row in rows_of(store.read(*part))] for part in store.partitions()}
+
+    return read

@@ -21,16 +21,19 @@ MAY_IMPORT = {
     "game": {"errors"},
     "engine": set(),
     "solver": {"errors", "game", "engine"},
-    "batch": {"errors", "game", "solver", "version"},
-    "analysis": {"errors", "game", "batch"},
-    "pools": {"errors", "game", "batch", "solver", "version"},
-    "cli": {"errors", "game", "engine", "solver", "version", "batch", "analysis", "pools"},
+    "dataset": {"errors", "game"},
+    "runs": {"errors", "game", "solver", "version", "dataset"},
+    "analysis": {"errors", "game", "dataset"},
+    "tuning": {"errors", "game", "engine", "solver", "version", "dataset", "runs", "analysis"},
+    "pools": {"errors", "game", "dataset", "runs", "solver", "version"},
+    "cli": {"errors", "game", "engine", "solver", "version", "dataset", "runs", "analysis", "tuning", "pools"},
 }
-# A worker recomputes the bench; tune and trial settle deals with weights of their own.
+# A worker recomputes the bench.
 EXCEPTIONS = {
-    "pipeline/batch/workers.py": {"engine"},
-    "pipeline/analysis/tune.py": {"engine", "version"},
-    "pipeline/analysis/trial.py": {"engine", "solver", "version"},
+    "pipeline/runs/workers.py": {"engine"},
+    "pipeline/dataset/audit.py": {"runs"},
+    "pipeline/dataset/manifest.py": {"runs"},
+    "pipeline/dataset/repair.py": {"runs"},
 }
 OTHERS = {
     "errors": set(),
@@ -38,8 +41,10 @@ OTHERS = {
     "game": set(),
     "engine": {"numpy", "numba"},
     "solver": set(),
-    "batch": {"numpy", "pandas", "pyarrow", "filelock", "multiprocessing_logging", "tqdm", "distributed"},
-    "analysis": {"numpy", "pyarrow", "matplotlib", "jinja2", "markupsafe", "cmaes"},
+    "dataset": {"numpy", "pandas", "pyarrow", "filelock"},
+    "runs": {"numpy", "pyarrow", "filelock", "multiprocessing_logging", "tqdm", "distributed"},
+    "tuning": {"numpy", "cmaes"},
+    "analysis": {"numpy", "pyarrow", "matplotlib", "jinja2", "markupsafe"},
     "pools": {"numpy", "pyarrow"},
     "cli": {"click", "tqdm"},
 }
@@ -163,7 +168,7 @@ def test_loading_the_library_or_a_light_room_loads_nothing_heavy():
 
 def test_a_worker_loads_no_pandas_and_no_pyarrow():
     program = (
-        "import sys, pipeline.batch.workers; print(*[n for n in ('pandas', 'pyarrow', 'numba') if n in sys.modules])"
+        "import sys, pipeline.runs.workers; print(*[n for n in ('pandas', 'pyarrow', 'numba') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -28,13 +28,13 @@ from pathlib import Path
 import click
 import pytest
 
-from pipeline.batch.config import NIGHTLY, SETTINGS, VARIANT_KEYS
-from pipeline.batch.schema import SCHEMA, VERSION, VOLATILE
 from pipeline.cli.main import COMMANDS, cli
+from pipeline.dataset.schema import SCHEMA, VERSION, VOLATILE
 from pipeline.game.cards import cards_text
 from pipeline.game.deals import deal, native_draws
 from pipeline.game.variants import load_variant, variant_ids
 from pipeline.pools.pool import _SCHEMA as POOL_SCHEMA
+from pipeline.runs.settings import NIGHTLY, SETTINGS, VARIANT_KEYS
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

@@ -16,7 +16,7 @@ from pipeline.analysis.report import LIMITS, Report, VariantReport
 from pipeline.analysis.samples import Sample
 from pipeline.analysis.tables import interval_text, limit_text, number
 from pipeline.analysis.templating import environment
-from pipeline.batch.manifest import RunRecord
+from pipeline.dataset.manifest import RunRecord
 from pipeline.game.variants import Documented, Variant, load_variant, variant_ids
 
 HARDEST = 10

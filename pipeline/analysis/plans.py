@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.batch.manifest import Plan, RunRecord
-from pipeline.batch.seeds import Seeds
-from pipeline.batch.store import Partition
+from pipeline.dataset.manifest import Plan, RunRecord
+from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.store import Partition
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from pipeline.analysis.plans import Plans, planned
 from pipeline.analysis.statistics import Counts, Flags, Quantiles, quantiles
-from pipeline.batch.manifest import RunRecord
-from pipeline.batch.rows import seeds_of
-from pipeline.batch.seeds import Seeds
-from pipeline.batch.store import Partition, Store
+from pipeline.dataset.manifest import RunRecord
+from pipeline.dataset.rows import seeds_of
+from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.store import Partition, Store
 from pipeline.errors import StoreError
 from pipeline.game.variants import Variant, load_variant, variant_ids
 

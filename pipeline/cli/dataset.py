@@ -13,7 +13,7 @@ import click
 from pipeline.cli import options, records
 
 if TYPE_CHECKING:
-    from pipeline.batch.store import Partition, Store
+    from pipeline.dataset.store import Partition, Store
 
 EXPORTS = ("csv", "json", "jsonl")
 
@@ -26,8 +26,8 @@ def _existing(data: Path, *, read_only: bool = False) -> Store:
     StoreError
         There is none.
     """
-    from pipeline.batch.source import Source
-    from pipeline.batch.store import Store
+    from pipeline.dataset.source import Source
+    from pipeline.dataset.store import Store
     from pipeline.errors import StoreError
 
     store = Source(data) if read_only else Store(data)
@@ -128,7 +128,7 @@ def verify(
     for partition in result.unknown:
         options.message(f"{partition}: lines not replayed, its rules are not known; give --variant FILE", verbosity)
     if repair and result.findings:
-        from pipeline.batch.repair import Repair
+        from pipeline.dataset.repair import Repair
 
         with store.writing("verify --repair", recover=False):
             for done in Repair(store, rules).mend(result.findings):
@@ -161,9 +161,9 @@ def _refuse_other_rules(store: Store, words: tuple[str, ...]) -> None:
     StoreError
         Names the directory and both hashes.
     """
-    from pipeline.batch.audit import rules_of
-    from pipeline.batch.config import is_file_name
+    from pipeline.dataset.audit import rules_of
     from pipeline.errors import StoreError
+    from pipeline.runs.settings import is_file_name
 
     for variant in options.chosen_variants(tuple(word for word in words if is_file_name(word))):
         for folder, found in rules_of(store, variant.id):
@@ -183,9 +183,9 @@ def _audit(
     workers: int | None,
     verbosity: int,
 ) -> Any:
-    from pipeline.batch.audit import Audit
-    from pipeline.batch.executors import ProcessExecutor
     from pipeline.cli.progress import CountBar, wanted
+    from pipeline.dataset.audit import Audit
+    from pipeline.runs.executors import ProcessExecutor
 
     ids = {variant.id for variant in options.chosen_variants(variants)}
     executor = ProcessExecutor(options.worker_count(workers))
@@ -230,10 +230,10 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
       winnable merge /mnt/node7/data
     """
     from pipeline.analysis.plans import planned
-    from pipeline.batch import transfer
-    from pipeline.batch.manifest import read_runs
-    from pipeline.batch.store import Store
     from pipeline.cli.main import goes_on
+    from pipeline.dataset import transfer
+    from pipeline.dataset.manifest import read_runs
+    from pipeline.dataset.store import Store
 
     target, other = Store(options.data_directory(data)), _existing(source, read_only=True)
     if target.data.resolve() == other.data.resolve():
@@ -289,7 +289,7 @@ def export(
       winnable export --format jsonl --columns seed,verdict,line --seeds 1:100
       winnable export --out outcomes.jsonl
     """
-    from pipeline.batch import transfer
+    from pipeline.dataset import transfer
 
     options.check_place("--out", out, replaced=True)
     form = "csv" if options.form_of(output_format, out, EXPORTS) == "csv" else "jsonl"
@@ -304,7 +304,7 @@ def export(
 @contextlib.contextmanager
 def _replacing(path: Path) -> Iterator[TextIO]:
     """Open a text file that takes the place of `path` once all of it is written; nothing is left of one that failed."""
-    from pipeline.batch.files import target_of
+    from pipeline.dataset.files import target_of
 
     path = target_of(path)
     partial = path.with_name(f"{path.name}.partial")
@@ -317,7 +317,7 @@ def _replacing(path: Path) -> Iterator[TextIO]:
 
 
 def _columns(text: str | None) -> tuple[str, ...]:
-    from pipeline.batch.schema import COLUMNS
+    from pipeline.dataset.schema import COLUMNS
     from pipeline.game.variants.reading import closest
 
     if text is None:

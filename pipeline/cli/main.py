@@ -78,8 +78,8 @@ def raise_if_stopped(reason: str | None) -> None:
     KeyboardInterrupt
         Also as `Terminated`.
     """
-    from pipeline.batch.stopping import INTERRUPTED as SIGINT_REASON
-    from pipeline.batch.stopping import TERMINATED as SIGTERM_REASON
+    from pipeline.runs.stopping import INTERRUPTED as SIGINT_REASON
+    from pipeline.runs.stopping import TERMINATED as SIGTERM_REASON
 
     if reason == SIGTERM_REASON:
         raise Terminated

@@ -14,12 +14,12 @@ import click
 from pipeline.cli import options, records
 
 if TYPE_CHECKING:
-    from pipeline.batch.audit import AuditResult
-    from pipeline.batch.config import NightlySettings, RunSettings
-    from pipeline.batch.manifest import FailedDeal
-    from pipeline.batch.nightly import Night, Nights, Tally
-    from pipeline.batch.seeds import Seeds
-    from pipeline.batch.store import Partition, Store
+    from pipeline.dataset.audit import AuditResult
+    from pipeline.dataset.manifest import FailedDeal
+    from pipeline.dataset.seeds import Seeds
+    from pipeline.dataset.store import Partition, Store
+    from pipeline.runs.night import Night, Nights, Tally
+    from pipeline.runs.settings import NightlySettings, RunSettings
 
 
 @click.command()
@@ -67,12 +67,12 @@ def nightly(
       winnable nightly configs/nightly.toml
       winnable nightly configs/nightly.toml --max-time 6h -q
     """
-    from pipeline.batch import nightly as planning
-    from pipeline.batch.config import load_settings
-    from pipeline.batch.logs import show_on_terminal
-    from pipeline.batch.store import Store
     from pipeline.cli.main import goes_on
+    from pipeline.dataset.store import Store
     from pipeline.errors import ConfigError
+    from pipeline.runs import night as planning
+    from pipeline.runs.logs import show_on_terminal
+    from pipeline.runs.settings import load_settings
 
     date = _date(day)
     settings = load_settings(config, flags, need_seeds=False)
@@ -104,7 +104,7 @@ def nightly(
 def _date(text: str | None) -> str:
     from datetime import UTC, datetime
 
-    from pipeline.batch.nightly import read_date
+    from pipeline.runs.night import read_date
 
     if text is None:
         return datetime.now(UTC).date().isoformat()
@@ -149,7 +149,7 @@ class _Work:
 
     def is_done(self) -> bool:
         """Whether nothing is left of the night; deals that failed are left."""
-        from pipeline.batch.nightly import FINISHED
+        from pipeline.runs.night import FINISHED
 
         summary = self.night.summary or {"failed": 1}
         planned = all(partition in self.night.retry for partition, _ in self._jobs())
@@ -157,7 +157,7 @@ class _Work:
 
     def settle(self) -> None:
         """Settle the new deals, then try the unsettled ones again, as long as there is time."""
-        from pipeline.batch.seeds import Seeds
+        from pipeline.dataset.seeds import Seeds
 
         self.nights.plan(self.night, self.settings.deals, self.numbers)
         self.nights.save(self.night)
@@ -194,11 +194,11 @@ class _Work:
 
     def _run(self, plan: dict[Partition, Seeds], nodes: int | None) -> None:
         """Settle what is left of a plan."""
-        from pipeline.batch.nightly import run_settings
-        from pipeline.batch.runs import run
-        from pipeline.batch.window import NoProgress
         from pipeline.cli.main import raise_if_stopped
         from pipeline.cli.progress import RunBar, wanted
+        from pipeline.runs.night import run_settings
+        from pipeline.runs.run import run
+        from pipeline.runs.window import NoProgress
 
         settings = run_settings(self.settings, plan, nodes)
         if not settings.deals:
@@ -214,8 +214,8 @@ class _Work:
 
     def check(self) -> None:
         """Check the night's partitions and replay a sample of their lines; all of them where faults were found."""
-        from pipeline.batch.audit import Audit
-        from pipeline.batch.executors import make_executor
+        from pipeline.dataset.audit import Audit
+        from pipeline.runs.executors import make_executor
 
         partitions = {partition for partition, _ in self._jobs()}
         executor = make_executor(self.settings)
@@ -231,8 +231,8 @@ class _Work:
     def publish(self) -> None:
         """Write the report, but none of a dataset with faults; then the page of all nights and the summary."""
         from pipeline.analysis.nights import nights_page
-        from pipeline.batch import nightly as planning
-        from pipeline.batch.files import write_text
+        from pipeline.dataset.files import write_text
+        from pipeline.runs import night as planning
 
         faulty = self.audit is not None and bool(self.audit.faults)
         totals = {} if faulty else self._report()
@@ -248,8 +248,8 @@ class _Work:
         from pipeline.analysis.page import report_page
         from pipeline.analysis.report import report_json, report_of
         from pipeline.analysis.samples import read_samples
-        from pipeline.batch.files import write_text
-        from pipeline.batch.manifest import read_runs
+        from pipeline.dataset.files import write_text
+        from pipeline.dataset.manifest import read_runs
 
         held = {partition.variant for partition in self.store.partitions()}
         variants = [job.variant for job in self.settings.deals if job.variant.id in held]
@@ -297,13 +297,13 @@ class _Work:
 
     def _jobs(self) -> list[tuple[Partition, int]]:
         """List the night's partitions and their node limits."""
-        from pipeline.batch.store import Partition
+        from pipeline.dataset.store import Partition
 
         return [(Partition(job.variant.id, job.numbering), job.nodes) for job in self.settings.deals]
 
     def raise_if_failed(self) -> None:
         """Raise what the exit code follows from: faults in the dataset, then deals that failed."""
-        from pipeline.batch.manifest import RunSummary
+        from pipeline.dataset.manifest import RunSummary
 
         if self.audit is not None:
             self.audit.raise_if_faulty()

@@ -16,7 +16,7 @@ import click
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.batch.seeds import Seeds
+    from pipeline.dataset.seeds import Seeds
     from pipeline.game.variants import Variant
 
     _ParamType = click.ParamType[Any]
@@ -40,7 +40,7 @@ ENDINGS = {
 
 
 class Kind(_ParamType):
-    """A kind of value that a setting has too: read by the same function of `pipeline.batch.config`."""
+    """A kind of value that a setting has too: read by the same function of `pipeline.runs.settings`."""
 
     def __init__(self, name: str, reader: str) -> None:
         self.name = name
@@ -48,7 +48,7 @@ class Kind(_ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read a text; a value of the right type already passes."""
-        from pipeline.batch import config
+        from pipeline.runs import settings as config
 
         if not isinstance(value, str):
             return value
@@ -67,9 +67,9 @@ class VariantId(_ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check the id and suggest the nearest ones."""
-        from pipeline.batch.config import is_file_name
         from pipeline.cli.main import did_you_mean
         from pipeline.game.variants import variant_ids
+        from pipeline.runs.settings import is_file_name
 
         known = variant_ids()
         if value not in known and not is_file_name(value):
@@ -251,7 +251,7 @@ def verbosity_options(command: Command) -> Command:
 def _warn_of_variables() -> None:
     """Name the environment variables that look like misspelled ones of ours."""
     if any(name.startswith("WINNABLE_") and name != "WINNABLE_CACHE" for name in os.environ):
-        from pipeline.batch.config import misspelled_variables
+        from pipeline.runs.settings import misspelled_variables
 
         for name, known in misspelled_variables(os.environ):
             message(f"warning: {name} is no variable of winnable and does nothing; did you mean {known}?")
@@ -276,7 +276,7 @@ def setting(key: str, flag: Any, default: Any) -> Any:
     ConfigError
         The variable's value is not allowed.
     """
-    from pipeline.batch.config import ConfigFile, Layers
+    from pipeline.runs.settings import ConfigFile, Layers
 
     if flag is not None:
         return flag
@@ -293,7 +293,7 @@ def worker_count(workers: int | None) -> int:
     ConfigError
         The variable's value is not allowed.
     """
-    from pipeline.batch.config import usable_cores
+    from pipeline.runs.settings import usable_cores
 
     found: int | None = setting("workers", workers, None)
     return found or usable_cores()
@@ -312,7 +312,7 @@ def check_place(flag: str, file: Path | None, *, replaced: bool = False) -> None
     if file is not None and not file.parent.is_dir():
         raise UsageError(f"{flag} {file}: there is no directory {file.parent}")
     if file is not None and replaced:
-        from pipeline.batch.files import target_of
+        from pipeline.dataset.files import target_of
 
         target_of(file)
 
@@ -325,7 +325,7 @@ def chosen_seeds(ranges: tuple[range, ...], file: Path | None) -> Seeds | None:
     DataError
         The file holds something else than seeds.
     """
-    from pipeline.batch.seeds import Seeds, read_seeds
+    from pipeline.dataset.seeds import Seeds, read_seeds
 
     if not ranges and file is None:
         return None
@@ -340,7 +340,7 @@ def chosen_variants(words: tuple[str, ...]) -> list[Variant]:
     VariantError
         A file of the user's own is wrong.
     """
-    from pipeline.batch.config import is_file_name
     from pipeline.game.variants import load_variant, read_variant
+    from pipeline.runs.settings import is_file_name
 
     return [read_variant(word) if is_file_name(word) else load_variant(word) for word in dict.fromkeys(words)]

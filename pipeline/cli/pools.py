@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pipeline.pools.building import Listeners
     from pipeline.pools.daily import Daily
     from pipeline.pools.pool import Pool
-    from pipeline.pools.settling import Settling
+    from pipeline.runs.settling import Settling
 
 _FILE = click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE")
 _OUT = click.option(
@@ -85,10 +85,10 @@ def build(
     Example:
       winnable pool build --variant spider-1 --count 10000 --out spider-1.parquet
     """
-    from pipeline.batch.logs import show_on_terminal
     from pipeline.game.deals import deal
     from pipeline.pools.building import Order, build_pool
     from pipeline.pools.pool import write_pool
+    from pipeline.runs.logs import show_on_terminal
     from pipeline.solver import DEFAULT_LIMIT
 
     (rules,) = options.chosen_variants((variant,))
@@ -106,7 +106,7 @@ def build(
 def _build(make: Any, data: Path | None, workers: int | None, verbosity: int) -> Pool:
     """Build with progress on the terminal; a signal ends the command with its code."""
     from pipeline.cli.main import goes_on, raise_if_stopped
-    from pipeline.pools.settling import StoppedError
+    from pipeline.runs.settling import StoppedError
 
     goes_on()
     settling, listeners, bars = _watched(data, workers, verbosity)
@@ -124,7 +124,7 @@ def _build(make: Any, data: Path | None, workers: int | None, verbosity: int) ->
 def _watched(data: Path | None, workers: int | None, verbosity: int) -> tuple[Settling, Listeners, list[Any]]:
     from pipeline.cli.progress import CountBar, RunBar, wanted
     from pipeline.pools.building import Listeners
-    from pipeline.pools.settling import Settling
+    from pipeline.runs.settling import Settling
 
     visible, bars = wanted(verbosity), []
 

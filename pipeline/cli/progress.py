@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.batch.plan import Job
+    from pipeline.runs.chunks import Job
 
 
 def wanted(verbosity: int) -> bool:

@@ -14,7 +14,7 @@ from pipeline.errors import UsageError
 if TYPE_CHECKING:
     from pipeline.analysis.report import Report
     from pipeline.analysis.samples import Sample
-    from pipeline.batch.manifest import RunRecord
+    from pipeline.dataset.manifest import RunRecord
 
 FORMATS = ("table", "markdown", "csv", "json", "html")
 # The variables that hold for a comparison: what a run is to do, and how long, says nothing about the two sides.
@@ -61,8 +61,8 @@ def report(
     """
     from pipeline.analysis.report import report_of
     from pipeline.analysis.samples import read_samples
-    from pipeline.batch.manifest import read_runs
-    from pipeline.batch.store import Store
+    from pipeline.dataset.manifest import read_runs
+    from pipeline.dataset.store import Store
 
     store = Store(options.data_directory(data))
     runs = read_runs(store)
@@ -160,7 +160,7 @@ def compare(a: str, b: str, nodes: int | None, output_format: str, verbosity: in
 def _side(text: str, flags: dict[str, Any], nodes: int | None, verbosity: int) -> dict[str, Sample]:
     """Read a dataset, or settle with the weights named; by label of variant and numbering."""
     from pipeline.analysis.samples import read_samples
-    from pipeline.batch.store import Store
+    from pipeline.dataset.store import Store
 
     chosen = options.chosen_variants(flags["variants"])
     wanted = options.chosen_seeds(flags["seeds"], flags["seeds_from"])
@@ -179,12 +179,12 @@ def _settle(weights: Path | None, flags: dict[str, Any], verbosity: int) -> list
     from tempfile import TemporaryDirectory
 
     from pipeline.analysis.samples import read_samples
-    from pipeline.analysis.trial import run_trial
-    from pipeline.batch.config import load_settings
-    from pipeline.batch.store import Store
-    from pipeline.batch.window import NoProgress
     from pipeline.cli.main import raise_if_stopped
     from pipeline.cli.progress import RunBar, wanted
+    from pipeline.dataset.store import Store
+    from pipeline.runs.settings import load_settings
+    from pipeline.runs.window import NoProgress
+    from pipeline.tuning.trial import run_trial
 
     if not flags["variants"] or not flags["seeds"]:
         raise UsageError("weights are compared on deals settled now: give --variant and --seeds")

@@ -12,10 +12,10 @@ import click
 from pipeline.cli import options, records
 
 if TYPE_CHECKING:
-    from pipeline.batch.config import Deals, RunSettings
-    from pipeline.batch.manifest import RunRecord, RunSummary
-    from pipeline.batch.seeds import Seeds
-    from pipeline.batch.store import Partition, Store
+    from pipeline.dataset.manifest import RunRecord, RunSummary
+    from pipeline.dataset.seeds import Seeds
+    from pipeline.dataset.store import Partition, Store
+    from pipeline.runs.settings import Deals, RunSettings
 
 _CONFIG = click.argument(
     "config", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="[CONFIG]"
@@ -95,10 +95,10 @@ def run(config: Path | None, dry_run: bool, output_format: str, verbosity: int, 
       winnable run --variant spider-1 --seeds 1:1000000 --shard 3/16 --data part3
       winnable run configs/documented.toml --dry-run
     """
-    from pipeline.batch.config import load_settings
-    from pipeline.batch.logs import show_on_terminal
-    from pipeline.batch.runs import run as settle
     from pipeline.cli.main import goes_on
+    from pipeline.runs.logs import show_on_terminal
+    from pipeline.runs.run import run as settle
+    from pipeline.runs.settings import load_settings
 
     settings = load_settings(config, _flags(flags))
     show_on_terminal(verbosity)
@@ -117,7 +117,7 @@ def run(config: Path | None, dry_run: bool, output_format: str, verbosity: int, 
 
 def _flags(given: dict[str, Any]) -> dict[str, Any]:
     """Return the flags by key of the settings' table."""
-    from pipeline.batch.seeds import Seeds
+    from pipeline.dataset.seeds import Seeds
 
     flags = dict(given)
     flags["seeds"] = Seeds.of(flags["seeds"]) if flags["seeds"] else None
@@ -125,16 +125,16 @@ def _flags(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _progress(verbosity: int) -> Any:
-    from pipeline.batch.window import NoProgress
     from pipeline.cli.progress import RunBar, wanted
+    from pipeline.runs.window import NoProgress
 
     return RunBar() if wanted(verbosity) else NoProgress()
 
 
 def _end(summary: RunSummary, verbosity: int) -> None:
     """End with the exit code that the run has earned."""
-    from pipeline.batch.stopping import MAX_TIME
     from pipeline.cli.main import raise_if_stopped
+    from pipeline.runs.stopping import MAX_TIME
 
     if summary.stopped == MAX_TIME:
         left = records.counted(summary.left, "deal")
@@ -163,9 +163,9 @@ def _run_records(summary: RunSummary) -> list[dict[str, Any]]:
 
 
 def _show_plan(settings: RunSettings, output_format: str) -> None:
-    from pipeline.batch.overview import estimate_seconds
-    from pipeline.batch.runs import plan_jobs
-    from pipeline.batch.store import Store
+    from pipeline.dataset.store import Store
+    from pipeline.runs.overview import estimate_seconds
+    from pipeline.runs.run import plan_jobs
     from pipeline.version import SOLVER
 
     store = Store(settings.data)
@@ -191,9 +191,9 @@ def _print_report(settings: RunSettings, output_format: str) -> None:
     """Print the report of what was asked for: each variant in its own numbering."""
     from pipeline.analysis.report import report_of
     from pipeline.analysis.samples import read_samples
-    from pipeline.batch.manifest import read_runs
-    from pipeline.batch.store import Store
     from pipeline.cli.report import render
+    from pipeline.dataset.manifest import read_runs
+    from pipeline.dataset.store import Store
 
     store = Store(settings.data)
     runs = read_runs(store)
@@ -243,10 +243,10 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
       winnable status --variant spider-4 --seeds 1:100000
       winnable status --nodes 10M
     """
-    from pipeline.batch import lock
-    from pipeline.batch.manifest import read_runs
-    from pipeline.batch.overview import status_of
-    from pipeline.batch.store import Store
+    from pipeline.dataset import lock
+    from pipeline.dataset.manifest import read_runs
+    from pipeline.dataset.store import Store
+    from pipeline.runs.overview import status_of
 
     settings, asked = _asked(config, flags)
     store = Store(settings.data)
@@ -284,8 +284,8 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
 
 def _asked(config: Path | None, flags: dict[str, Any]) -> tuple[RunSettings, Callable[[Partition], bool]]:
     """Return what a run would be told, and which partitions are asked about: its own, or without seeds a selection."""
-    from pipeline.batch.config import load_settings
     from pipeline.game.variants import MAIN_VARIANTS, load_variant
+    from pipeline.runs.settings import load_settings
 
     named = config or flags["variants"] or os.environ.get("WINNABLE_VARIANTS")
     if not named:  # not every variant has the numbering, and nobody asked for those that have not
@@ -311,7 +311,7 @@ def _plans(
     nodes: int | None,
 ) -> dict[Partition, dict[int, Seeds]]:
     """Return, by partition, the seeds that should be searched, by node limit."""
-    from pipeline.batch.seeds import Seeds
+    from pipeline.dataset.seeds import Seeds
 
     planned: dict[Partition, dict[int, list[range]]] = {partition: {} for partition in store.partitions()}
     for partition, plan in (entry for run in runs for entry in run.plans):
@@ -326,13 +326,13 @@ def _plans(
 
 def _missing(store: Store, partition: Partition, plan: dict[int, Seeds]) -> int:
     """Count the deals of a plan that a run would settle."""
-    from pipeline.batch.seeds import Seeds
+    from pipeline.dataset.seeds import Seeds
 
     lacking = [store.missing(partition, seeds, limit) for limit, seeds in plan.items()]
     return Seeds.of(piece for seeds in lacking for piece in seeds.ranges).count
 
 
 def _partition(deals: Deals) -> Partition:
-    from pipeline.batch.store import Partition
+    from pipeline.dataset.store import Partition
 
     return Partition(deals.variant.id, deals.numbering)

@@ -10,8 +10,8 @@ import click
 from pipeline.cli import options, records
 
 if TYPE_CHECKING:
-    from pipeline.analysis.tune import Generation, Plan
-    from pipeline.batch.executors import Executor
+    from pipeline.runs.executors import Executor
+    from pipeline.tuning.tune import Generation, Plan
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -93,12 +93,12 @@ def tune(
       winnable tune --variant spider-4 --out tuned.toml --state tuned.json
       winnable tune --variant spider-1 --variant spider-2 --nodes 20k --from spider-2 --out tuned.toml
     """
-    from pipeline.analysis import tune as tuning
-    from pipeline.analysis import tuned
-    from pipeline.batch.files import write_text
     from pipeline.cli.main import goes_on
+    from pipeline.dataset.files import write_text
     from pipeline.errors import UsageError
     from pipeline.solver import warm
+    from pipeline.tuning import tune as tuning
+    from pipeline.tuning import tuned
 
     chosen = options.chosen_variants(variants)
     if not chosen:
@@ -142,7 +142,7 @@ def tune(
 
 
 def _executor(workers: int | None) -> Executor:
-    from pipeline.batch.executors import InlineExecutor, ProcessExecutor
+    from pipeline.runs.executors import InlineExecutor, ProcessExecutor
 
     size = options.worker_count(workers)
     return ProcessExecutor(size) if size > 1 else InlineExecutor()

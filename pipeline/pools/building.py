@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.batch.schema import SCHEMA
-from pipeline.batch.seeds import Seeds
-from pipeline.batch.store import Partition, Store
+from pipeline.dataset.schema import SCHEMA
+from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.store import Partition, Store
 from pipeline.errors import DataError
 from pipeline.game.deals import SEEDS
 from pipeline.game.variants import Variant
 from pipeline.pools.pool import Header, Pool, rules_of, sha256
 from pipeline.pools.rows import WonDeal, make_rows
-from pipeline.pools.settling import Settling, won_within
+from pipeline.runs.settling import Settling, won_within
 
 _HOPELESS = 2_000  # deals without a win before giving up
 _MOST_AT_ONCE = 200_000

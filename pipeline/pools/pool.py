@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.batch.files import remove, rename, target_of, write_file
+from pipeline.dataset.files import remove, rename, target_of, write_file
 from pipeline.errors import DataError, LineError, UsageError
 from pipeline.game.boards import board_json
 from pipeline.game.deals import deal

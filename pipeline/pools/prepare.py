@@ -23,11 +23,11 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from pipeline.batch.seeds import Seeds
-from pipeline.batch.store import Partition, Store
+from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.store import Partition, Store
 from pipeline.game.variants import MAIN_VARIANTS, Variant, load_variant
 from pipeline.pools import daily, difficulty
-from pipeline.pools.settling import Settling, won_within
+from pipeline.runs.settling import Settling, won_within
 from pipeline.solver import DEFAULT_LIMIT
 from pipeline.version import SOLVER
 

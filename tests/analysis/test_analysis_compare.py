@@ -9,7 +9,7 @@ from scipy import stats
 
 from pipeline.analysis import compare as comparing
 from pipeline.analysis.samples import sample_of
-from pipeline.batch.rows import Row, table_of
+from pipeline.dataset.rows import Row, table_of
 from pipeline.game.variants import load_variant
 
 

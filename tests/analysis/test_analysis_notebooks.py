@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.batch.rows import table_of
-from pipeline.batch.store import Partition, Store
+from pipeline.dataset.rows import table_of
+from pipeline.dataset.store import Partition, Store
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "reports" / "notebooks").glob("*.py"))
 

@@ -11,10 +11,10 @@ from pipeline.analysis.page import hardest_deals, report_page
 from pipeline.analysis.replay_page import replay_page
 from pipeline.analysis.report import report_of
 from pipeline.analysis.samples import sample_of
-from pipeline.batch.manifest import Plan, RunRecord
-from pipeline.batch.rows import table_of
-from pipeline.batch.seeds import Seeds
-from pipeline.batch.store import Partition
+from pipeline.dataset.manifest import Plan, RunRecord
+from pipeline.dataset.rows import table_of
+from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.store import Partition
 from pipeline.errors import LineError
 from pipeline.game.boards import Board
 from pipeline.game.deals import deal

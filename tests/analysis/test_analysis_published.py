@@ -8,9 +8,9 @@ import pytest
 from pipeline.analysis.report import report_json, report_of
 from pipeline.analysis.samples import read_samples
 from pipeline.analysis.tables import csv_report, markdown_report
-from pipeline.batch.manifest import read_runs
-from pipeline.batch.rows import rows_of
-from pipeline.batch.store import Partition, Store
+from pipeline.dataset.manifest import read_runs
+from pipeline.dataset.rows import rows_of
+from pipeline.dataset.store import Partition, Store
 from pipeline.game.deals import deal
 from pipeline.game.rules import verify_line
 from pipeline.game.variants import MAIN_VARIANTS, load_variant, variant_ids

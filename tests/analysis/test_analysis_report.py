@@ -11,9 +11,9 @@ from pipeline.analysis import published, report, tables
 from pipeline.analysis.plans import Plans
 from pipeline.analysis.samples import sample_of
 from pipeline.analysis.statistics import wilson
-from pipeline.batch.manifest import Plan
-from pipeline.batch.rows import Row, table_of
-from pipeline.batch.seeds import Seeds
+from pipeline.dataset.manifest import Plan
+from pipeline.dataset.rows import Row, table_of
+from pipeline.dataset.seeds import Seeds
 from pipeline.game.variants import Documented, load_variant
 
 

@@ -371,7 +371,7 @@ def test_a_variable_is_read_wherever_its_flag_is(capsys, monkeypatch, tmp_path, 
 
 
 def test_workers_are_those_of_the_flag_the_variable_or_a_core_each(monkeypatch):
-    from pipeline.batch.config import usable_cores
+    from pipeline.runs.settings import usable_cores
 
     monkeypatch.setenv("WINNABLE_WORKERS", "3")
     assert (options.worker_count(None), options.worker_count(5)) == (3, 5)

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.batch import lock, runs
-from pipeline.batch.config import Deals
-from pipeline.batch.nightly import DEFAULTS, Night, Nights
-from pipeline.batch.rows import table_of
-from pipeline.batch.seeds import Seeds
-from pipeline.batch.store import Partition, Store
 from pipeline.cli.main import run_command
+from pipeline.dataset import lock
+from pipeline.dataset.rows import table_of
+from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.store import Partition, Store
 from pipeline.game.variants import load_variant
+from pipeline.runs import run as runs
+from pipeline.runs.night import DEFAULTS, Night, Nights
+from pipeline.runs.settings import Deals
 from pipeline.solver import Outcome
 
 ONE, TWO = "2026-11-29", "2026-11-30"

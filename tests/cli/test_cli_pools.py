@@ -15,7 +15,7 @@ from pipeline.game.deals import deal
 from pipeline.game.rules import verify_line
 from pipeline.game.variants import MAIN_VARIANTS, load_variant
 from pipeline.pools import daily as days
-from pipeline.pools.settling import StoppedError
+from pipeline.runs.settling import StoppedError
 
 BUILD = ("pool", "build", "--variant", "spider-1", "--count", "12", "--workers", "1")
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.batch.rows import table_of
-from pipeline.batch.store import Partition, Store
 from pipeline.cli.main import run_command
+from pipeline.dataset.rows import table_of
+from pipeline.dataset.store import Partition, Store
 from pipeline.game.variants import load_variant
 
 

@@ -252,8 +252,8 @@ def test_verify_finds_and_repairs_a_truncated_part(winnable, data):
 
 
 def test_verify_finds_a_line_that_does_not_replay(winnable, data):
-    from pipeline.batch.rows import rows_of, table_of
-    from pipeline.batch.schema import read_rows, write_table
+    from pipeline.dataset.rows import rows_of, table_of
+    from pipeline.dataset.schema import read_rows, write_table
 
     part = next((data / "outcomes" / "variant=spider-1").rglob("part-*.parquet"))
     rows = rows_of(read_rows(part))
@@ -282,8 +282,8 @@ def test_merge_and_compact(winnable, data, tmp_path):
 
 
 def test_merge_only_reads_its_source(winnable, data):
-    from pipeline.batch.schema import read_rows
-    from pipeline.batch.store import Partition, Store
+    from pipeline.dataset.schema import read_rows
+    from pipeline.dataset.store import Partition, Store
 
     store = Store(data)
     spider = Partition("spider-1", "native")

@@ -14,7 +14,7 @@ from pipeline.game.deals import deal
 from pipeline.game.variants import MAIN_VARIANTS, load_variant
 from pipeline.pools import daily as days
 from pipeline.pools import prepare
-from pipeline.pools.settling import Settling
+from pipeline.runs.settling import Settling
 from pipeline.solver import Outcome, Solver
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "daily_deals.csv"

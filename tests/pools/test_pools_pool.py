@@ -8,8 +8,8 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.batch.seeds import Seeds
-from pipeline.batch.store import Partition, Store
+from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.store import Partition, Store
 from pipeline.errors import DataError, SolverFault, StoreError, UsageError
 from pipeline.game.boards import read_board
 from pipeline.game.deals import deal
@@ -18,7 +18,7 @@ from pipeline.game.variants import load_variant
 from pipeline.pools import pool as pools
 from pipeline.pools.building import Order, build_pool
 from pipeline.pools.rows import WonDeal, make_rows
-from pipeline.pools.settling import Settling
+from pipeline.runs.settling import Settling
 
 SPIDER_1 = load_variant("spider-1")
 ORDER = Order(SPIDER_1, 20, nodes=600, first_seed=3)  # so few positions win a part of the deals

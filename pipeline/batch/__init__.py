@@ -1,1 +1,0 @@
-"""Many deals: settings, worker processes, the Parquet dataset, runs, checks and repairs."""

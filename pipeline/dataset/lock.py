@@ -1,0 +1,125 @@
+"""One writer a dataset: a lock that names its holder and dies with it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
+
+from pipeline.dataset.files import explained, make_directory, write_json
+from pipeline.errors import StoreError
+
+
+class BusyError(StoreError):
+    """The dataset has another writer."""
+
+
+@contextlib.contextmanager
+def hold(staging: Path, command: str, timeout: float = 0.0) -> Iterator[None]:
+    """Hold the dataset's lock while the body runs.
+
+    The lock is the operating system's, so it ends with its process however that dies. Where the file system has no
+    such locks, a lock file stands in, and one left by a dead process of this host is taken over.
+
+    Parameters
+    ----------
+    staging
+        The dataset's `.staging/`.
+    command
+        What the next one is told that the holder is doing.
+    timeout
+        Seconds to wait for another holder.
+
+    Raises
+    ------
+    BusyError
+        If another process holds it, naming that process.
+    """
+    make_directory(staging)
+    holder = staging / "holder.json"
+    lock = _acquire(staging, holder, timeout)
+    try:
+        mine = {"command": command, "pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
+        write_json(holder, mine, staging)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            holder.unlink(missing_ok=True)
+        lock.release()
+
+
+def current_holder(staging: Path) -> str | None:
+    """Return who holds the dataset now; None if nobody does."""
+    holder = staging / "holder.json"
+    if not holder.exists():
+        return None
+    try:
+        _acquire(staging, holder, 0.0).release()
+    except BusyError:
+        return describe_holder(staging)
+    except StoreError:  # a place nobody can write to
+        return None
+    return None
+
+
+def describe_holder(staging: Path) -> str:
+    """Return who holds the lock, as it said itself."""
+    found = _read_holder(staging / "holder.json")
+    if not found:
+        return "another process"
+    return f"winnable {found.get('command')} (pid {found.get('pid')} on {found.get('host')} since {found.get('since')})"
+
+
+def _acquire(staging: Path, holder: Path, timeout: float) -> BaseFileLock:
+    lock: BaseFileLock = FileLock(staging / "lock", thread_local=False)
+    try:
+        _try(lock, staging, timeout)
+    except NotImplementedError:  # no flock on this file system
+        lock = SoftFileLock(staging / "soft-lock", thread_local=False)
+        if _is_dead(_read_holder(holder)):
+            Path(lock.lock_file).unlink(missing_ok=True)
+        _try(lock, staging, timeout)
+    return lock
+
+
+def _try(lock: BaseFileLock, staging: Path, timeout: float) -> None:
+    with explained("lock", Path(lock.lock_file)):
+        try:
+            lock.acquire(timeout=timeout, poll_interval=0.05)
+        except Timeout:  # an OSError too
+            raise BusyError(
+                f"{staging.parent} is in use by {describe_holder(staging)}; wait for it, or use another --data and "
+                "merge later"
+            ) from None
+
+
+def _read_holder(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_dead(holder: dict[str, Any]) -> bool:
+    pid = holder.get("pid")
+    if holder.get("host") != socket.gethostname() or not isinstance(pid, int) or os.name == "nt":
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%SZ")

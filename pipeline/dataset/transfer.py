@@ -1,0 +1,161 @@
+"""Outcomes from one dataset into another, and out of the dataset as CSV or JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.dataset import files
+from pipeline.dataset.manifest import naming
+from pipeline.dataset.rows import contest, seeds_of
+from pipeline.dataset.schema import COLUMNS
+from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.store import Partition, Store
+from pipeline.game.variants import Variant
+
+FORMS = ("csv", "jsonl")
+
+
+def merge(
+    target: Store, source: Store, partitions: Sequence[Partition], variants: Mapping[str, Variant]
+) -> Iterator[tuple[Partition, int, int]]:
+    """Take in the outcomes of another dataset; of two about one deal the stronger stands.
+
+    Nothing is changed if the datasets contradict each other. Killed half way, the same merge again finishes it.
+
+    Parameters
+    ----------
+    target, source
+        The dataset that takes in, held for writing, and the one that is only read (a `Source` is).
+    partitions
+        What to take in: its outcomes, and which of its deals were planned.
+    variants
+        Rules by id, which the source must have been settled under.
+
+    Yields
+    ------
+    Partition, int, int
+        What was taken in: deals the target had not, and deals of which the source knew more.
+
+    Raises
+    ------
+    StoreError
+        One of the datasets is damaged, their rules differ, or one says won and the other lost.
+    """
+    counts = {}
+    for partition in partitions:
+        rules = source.rules_hash(partition)
+        if rules is None:
+            continue
+        if partition.variant in variants:
+            source.check_rules(partition, variants[partition.variant].rules_hash)
+        target.check_rules(partition, rules)
+        counts[partition] = _compare(target.read(*partition), source.scan(partition))
+    _merge_manifests(target, source, partitions)
+    for partition, (added, replaced) in counts.items():
+        if added or replaced:
+            for table in source.scan(partition):
+                target.add(partition, table)
+            target.merge_pending()
+            target.compact(partition)
+        yield partition, added, replaced
+
+
+def _compare(present: pa.Table, tables: Iterable[pa.Table]) -> tuple[int, int]:
+    added = replaced = 0
+    seeds = seeds_of(present)
+    for table in tables:
+        here = present[slice(*np.searchsorted(seeds, seeds_of(table)[[0, -1]] + [0, 1]))]
+        shared, _, taken = contest(here, table)
+        added += len(table) - len(shared)
+        replaced += int(taken.sum())
+    return added, replaced
+
+
+def _merge_manifests(target: Store, source: Store, partitions: Collection[Partition]) -> None:
+    """Copy what the source's manifests say of some partitions: which deals were planned, and which failed."""
+    for path in sorted(source.runs.glob("*.json")):
+        if not re.fullmatch(r"[0-9A-Za-z-]+\.json", path.name):
+            continue
+        copy = target.runs / path.name
+        content = _read_manifest(path)
+        kept = _read_manifest(copy) if copy.exists() else {**content, "deals": [], "failed": []}
+        # An earlier merge may have taken in other partitions of the same run.
+        new = {*partitions} - {_partition(entry) for entry in kept["deals"]}
+        entries = [entry for entry in content["deals"] if _partition(entry) in new]
+        if entries:
+            kept["deals"] += entries
+            kept["failed"] += [entry for entry in content["failed"] if _partition(entry) in new]
+            files.write_json(copy, kept, target.staging)
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    with naming(path):
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        for entry in [*content["deals"], *content.setdefault("failed", [])]:
+            _partition(entry)
+        return content
+
+
+def _partition(entry: dict[str, Any]) -> Partition:
+    return Partition(entry["variant"], entry["numbering"])
+
+
+def export(
+    store: Store,
+    partitions: Sequence[Partition],
+    out: TextIO,
+    form: str = "csv",
+    columns: Sequence[str] = COLUMNS,
+    seeds: Seeds | None = None,
+) -> int:
+    """Write outcomes, `variant` and `numbering` first, partition by partition and by seed.
+
+    Parameters
+    ----------
+    form
+        `"csv"` with a header, where null is empty, or `"jsonl"`, an object a line.
+    columns
+        Columns of the dataset to write.
+    seeds
+        Which deals; all by default.
+
+    Returns
+    -------
+    int
+        Number of rows.
+    """
+    header = [*Partition._fields, *columns]
+    write = _csv_writer(out, header) if form == "csv" else _json_writer(out, header)
+    rows = 0
+    for partition in partitions:
+        for table in store.scan(partition):
+            chosen = table if seeds is None else table.filter(pa.array(seeds.among(seeds_of(table))))
+            values = [chosen[name].to_pylist() for name in columns]
+            if "seconds" in columns:  # single precision: no digits that were never measured
+                place = list(columns).index("seconds")
+                values[place] = [float(f"{value:.7g}") for value in values[place]]
+            write([*partition, *row] for row in zip(*values, strict=True))
+            rows += len(chosen)
+    return rows
+
+
+def _csv_writer(out: TextIO, header: Sequence[str]) -> Callable[[Iterable[list[object]]], object]:
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    return writer.writerows
+
+
+def _json_writer(out: TextIO, header: Sequence[str]) -> Callable[[Iterable[list[object]]], object]:
+    def write(rows: Iterable[list[object]]) -> None:
+        for row in rows:
+            out.write(json.dumps(dict(zip(header, row, strict=True))) + "\n")
+
+    return write

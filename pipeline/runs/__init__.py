@@ -1,0 +1,1 @@
+"""Work in flight: settings, chunks, worker processes, runs and nights."""

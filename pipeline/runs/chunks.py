@@ -1,0 +1,120 @@
+"""Cutting what is missing into chunks, each about as long as the last ones were quick."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pipeline.dataset.seeds import Seeds, len_of
+from pipeline.dataset.store import Partition
+from pipeline.runs.settings import Deals
+from pipeline.runs.workers import Chunk, ChunkResult
+
+CHUNK_SECONDS = 0.3
+CHUNK_DEALS = 4096
+_FIRST_CHUNK = 4
+_GROWTH = 4
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of a job's deals: in all, had before, and settled or failed by this run."""
+
+    planned: int
+    present: int
+    won: int = 0
+    lost: int = 0
+    unsettled: int = 0
+    failed: int = 0
+
+    @property
+    def settled(self) -> int:
+        """Deals this run has settled."""
+        return self.won + self.lost + self.unsettled
+
+    @property
+    def left(self) -> int:
+        """Deals nobody has come to."""
+        return self.planned - self.present - self.settled - self.failed
+
+
+@dataclass(slots=True)
+class Pace:
+    """How many deals make a chunk.
+
+    Attributes
+    ----------
+    fixed
+        The number, if it is not to adapt.
+    """
+
+    fixed: int | None = None
+    _size: int = _FIRST_CHUNK
+    _deals: float = 0.0
+    _seconds: float = 0.0
+
+    def learn(self, result: ChunkResult) -> None:
+        """Take a chunk's time into account; older ones fade."""
+        self._deals = self._deals * 0.8 + result.done
+        self._seconds = self._seconds * 0.8 + result.seconds
+
+    def size(self) -> int:
+        """Return the number of deals of the next chunk."""
+        if self.fixed is not None:
+            return self.fixed
+        if self._deals:
+            wanted = CHUNK_SECONDS * self._deals / max(self._seconds, 1e-9)
+            self._size = max(1, int(min(wanted, self._size * _GROWTH, CHUNK_DEALS)))
+        return self._size
+
+
+@dataclass(slots=True)
+class Job:
+    """One variant's deals within a run: what is missing, handed out in order."""
+
+    number: int
+    deals: Deals
+    missing: Seeds
+    pace: Pace
+    counts: Counts
+    _handed_out: int = 0
+    _left: deque[range] = field(default_factory=deque)
+
+    @classmethod
+    def of(cls, number: int, deals: Deals, missing: Seeds, chunk: int | None) -> Job:
+        """Make the job that settles the `missing` ones of `deals`."""
+        planned = deals.seeds.count
+        counts = Counts(planned, planned - missing.count)
+        return cls(number, deals, missing, Pace(chunk), counts, 0, deque(missing.ranges))
+
+    @property
+    def partition(self) -> Partition:
+        """Where its rows go."""
+        return Partition(self.deals.variant.id, self.deals.numbering)
+
+    def next_chunk(self, at_most: int) -> Chunk | None:
+        """Hand out the next deals; None when there are no more."""
+        wanted = max(1, min(self.pace.size(), at_most))
+        pieces: list[range] = []
+        while wanted and self._left:
+            piece = self._left.popleft()
+            if len_of(piece) > wanted:
+                self._left.appendleft(range(piece.start + wanted, piece.stop))
+                piece = range(piece.start, piece.start + wanted)
+            pieces.append(piece)
+            wanted -= len(piece)
+        if not pieces:
+            return None
+        seeds: Sequence[int] = pieces[0] if len(pieces) == 1 else [seed for piece in pieces for seed in piece]
+        first = self._handed_out
+        self._handed_out += len(seeds)
+        return Chunk(self.number, first, self.deals.variant, self.deals.numbering, seeds, self.deals.nodes)
+
+
+def halves(chunk: Chunk) -> tuple[Chunk, Chunk]:
+    """Cut a chunk in two."""
+    half = len(chunk.seeds) // 2
+    one = Chunk(chunk.job, chunk.first, chunk.variant, chunk.numbering, chunk.seeds[:half], chunk.nodes)
+    other = Chunk(chunk.job, chunk.first + half, chunk.variant, chunk.numbering, chunk.seeds[half:], chunk.nodes)
+    return one, other

@@ -1,0 +1,159 @@
+"""A run: what is missing is cut into chunks, a window of them is in flight, their rows become parts.
+
+A run may be killed at any moment: what it has written stands, and the same run again settles the rest. A chunk whose
+worker died is tried again alone and halved until the deal that kills is found; that deal is named, the rest goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from pipeline.dataset.manifest import Manifest, RunSummary, new_run_id
+from pipeline.dataset.seeds import LAST_SEED
+from pipeline.dataset.store import Partition, Store
+from pipeline.errors import WinnableError
+from pipeline.runs import workers
+from pipeline.runs.chunks import Job
+from pipeline.runs.collect import Collector
+from pipeline.runs.executors import make_executor, start_fork_server
+from pipeline.runs.logs import RunLog
+from pipeline.runs.settings import RunSettings
+from pipeline.runs.stopping import INTERRUPTED, Stopper
+from pipeline.runs.window import NoProgress, Progress, Window
+from pipeline.runs.workers import Settler, Setup
+
+log = logging.getLogger(__name__)
+
+
+def run(
+    settings: RunSettings,
+    *,
+    settler: Callable[[], Settler] = workers.SolverSettler,
+    solver: str | None = None,
+    progress: Progress | None = None,
+    echo: Callable[[str], None] | None = None,
+) -> RunSummary:
+    """Settle what is missing of the deals in the settings.
+
+    Parameters
+    ----------
+    settler
+        Makes what settles deals, in each worker; the package's solver by default.
+    solver
+        What that settler's identity is; needed with one of your own.
+    progress
+        Is told what has been done.
+    echo
+        Is given messages for the user, a line each.
+
+    Returns
+    -------
+    RunSummary
+        Also of a run that SIGINT, SIGTERM or its `max_time` ended early: `stopped` says so. A second signal raises
+        KeyboardInterrupt at once.
+
+    Raises
+    ------
+    StoreError
+        The dataset is damaged, in use, of other rules, or cannot be written.
+    HandshakeError
+        A worker's solver is not this program's.
+    """
+    began = time.monotonic()
+    if solver is None:
+        from pipeline.version import SOLVER
+
+        solver = SOLVER
+    if settings.executor == "processes":
+        start_fork_server(getattr(settler, "modules", ()))
+    say = echo or (lambda _text: None)
+    store = Store(settings.data)
+    with Stopper(settings.max_time) as stopper, store.writing("run"):
+        jobs = plan_jobs(settings, store, solver)
+        summary = RunSummary(new_run_id(), jobs)
+        if not any(job.missing for job in jobs):
+            proved = not any(store.missing(job.partition, job.deals.seeds, LAST_SEED) for job in jobs)
+            done = "are settled" if proved else "have been searched at this limit"
+            say(f"nothing to do: all {sum(job.counts.planned for job in jobs):,} deals {done}")
+            return summary
+        manifest = Manifest(store, settings, solver, summary.run_id)
+        manifest.write(summary, "running")
+        status = "failed"
+        run_log = RunLog(store.runs / f"{summary.run_id}.log")
+        try:
+            variants = tuple(job.deals.variant for job in jobs if job.missing)
+            setup = Setup(settler, solver, summary.run_id, variants, settings.memory)
+            _settle(settings, store, jobs, summary, setup, stopper, progress or NoProgress(), run_log)
+            for partition in {job.partition for job in jobs if job.counts.settled}:
+                store.compact(partition)
+            status = summary.stopped or "finished"
+        except KeyboardInterrupt:
+            status = INTERRUPTED
+            raise
+        except Exception as error:
+            log.info("the run failed: %s", error)  # whoever catches it tells the user
+            raise
+        finally:
+            summary.seconds = time.monotonic() - began
+            with contextlib.suppress(WinnableError) if sys.exc_info()[0] else contextlib.nullcontext():
+                manifest.write(summary, status)
+            run_log.close()
+    noun = "deal" if summary.settled == 1 else "deals"
+    say(f"run {summary.run_id}: {summary.settled} {noun} settled in {summary.seconds:.1f} s")
+    return summary
+
+
+def plan_jobs(settings: RunSettings, store: Store, solver: str) -> list[Job]:
+    """Return what the settings ask for and the dataset lacks, one job a variant.
+
+    Raises
+    ------
+    StoreError
+        A partition is damaged or of other rules.
+    """
+    store.partitions()  # refuses what is not ours anywhere in the dataset
+    jobs = []
+    for number, deals in enumerate(settings.deals):
+        partition = Partition(deals.variant.id, deals.numbering)
+        store.check_rules(partition, deals.variant.rules_hash)
+        missing = store.missing(partition, deals.seeds, deals.nodes, retry=settings.retry, solver=solver)
+        jobs.append(Job.of(number, deals, missing, settings.chunk))
+    return jobs
+
+
+def _settle(
+    settings: RunSettings,
+    store: Store,
+    jobs: Sequence[Job],
+    summary: RunSummary,
+    setup: Setup,
+    stopper: Stopper,
+    progress: Progress,
+    run_log: RunLog,
+) -> None:
+    executor = make_executor(settings, run_log)
+    collector = Collector(store, jobs, setup.solver, summary.run_id)
+    window = Window(jobs, summary, executor, setup, stopper, collector, progress)
+    stopper.when_stopped = executor.stop
+    now = True
+    try:
+        progress.start(jobs)
+        log.info("run %s: %d deals with %d workers", summary.run_id, summary.left, executor.size)
+        now = not window.drive()
+    finally:
+        progress.end()
+        try:
+            collector.flush()
+            store.merge_pending()
+        finally:
+            executor.close(now=now)
+    summary.stopped = stopper.reason
+    if summary.left and summary.stopped is None:
+        raise WinnableError(f"{summary.left:,} deals were not come to; the same command goes on from there")
+    log.info(
+        "run %s: %d settled, %d failed, %d left", summary.run_id, summary.settled, len(summary.failed), summary.left
+    )

@@ -1,0 +1,135 @@
+"""Settling deals for this room: runs into a dataset, and tasks for worker processes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import SupportsIndex, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.dataset.manifest import RunSummary
+from pipeline.dataset.seeds import Seeds
+from pipeline.errors import UsageError, WinnableError
+from pipeline.game.deals import SEEDS, whole_seed
+from pipeline.game.variants import Variant
+from pipeline.runs.executors import make_executor
+from pipeline.runs.run import run
+from pipeline.runs.settings import Deals, RunSettings, usable_cores
+from pipeline.runs.window import Progress
+
+D = TypeVar("D")
+T = TypeVar("T")
+_INLINE = 64  # deals that are not worth starting a worker for
+_CHUNK = 200
+_IN_FLIGHT = 4  # chunks a worker
+
+
+class StoppedError(KeyboardInterrupt):
+    """A signal ended the run; what is settled is kept in the dataset."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """How deals are settled.
+
+    Attributes
+    ----------
+    data
+        The dataset whose rows are used and that new ones go to.
+    workers
+        Worker processes; None for one a core.
+    progress, echo
+        Are told how far it is; None to keep quiet.
+    """
+
+    data: Path
+    workers: int | None = None
+    progress: Progress | None = None
+    echo: Callable[[str], None] | None = None
+
+    def settings(self, deals: Sequence[Deals]) -> RunSettings:
+        """Return the settings of a run over some deals."""
+        workers = self.workers or usable_cores()
+        return RunSettings(self.data, tuple(deals), workers, executor="inline" if workers == 1 else "processes")
+
+    def settle(self, variant: Variant, numbering: str, seeds: Seeds, nodes: int) -> RunSummary:
+        """Settle what the dataset lacks of these deals.
+
+        Raises
+        ------
+        StoppedError
+            A signal ended it early.
+        SolverFault, PartialFailure
+            A deal could not be settled.
+        """
+        summary = run(self.settings([Deals(variant, numbering, seeds, nodes)]), progress=self.progress, echo=self.echo)
+        if summary.stopped is not None:
+            raise StoppedError(summary.stopped)
+        summary.raise_if_failed()
+        return summary
+
+    def each(
+        self,
+        task: Callable[[Variant, str, Sequence[D]], list[T]],
+        variant: Variant,
+        numbering: str,
+        deals: Sequence[D],
+        advance: Callable[[int], None] = lambda _count: None,
+    ) -> list[T]:
+        """Do a task on deals, in worker processes if there are many; return the results in order."""
+        if len(deals) <= _INLINE:
+            return task(variant, numbering, deals)
+        executor = make_executor(self.settings([]))
+        results: list[T] = []
+        try:
+            chunks = (deals[at : at + _CHUNK] for at in range(0, len(deals), _CHUNK))
+            window = [
+                executor.submit(task, variant, numbering, chunk)
+                for chunk in itertools.islice(chunks, _IN_FLIGHT * executor.size)
+            ]
+            while window:
+                done = window.pop(0).result()
+                results += done
+                advance(len(done))
+                window += [executor.submit(task, variant, numbering, chunk) for chunk in itertools.islice(chunks, 1)]
+        except executor.lost as error:
+            raise WinnableError(f"a worker died: {error}; the same command starts again") from error
+        finally:
+            executor.close(now=len(results) < len(deals))
+        return results
+
+
+def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[SupportsIndex]) -> Seeds:
+    """Return numbers of deals as a set of seeds.
+
+    Raises
+    ------
+    UsageError
+        The variant has no such numbering, the numbering no such number, or there are none; or these are no integers.
+    """
+    if numbering not in variant.numberings:
+        raise UsageError(f"{variant.id} has no numbering {numbering!r}; it has: {', '.join(variant.numberings)}")
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise UsageError(f"seeds {seeds!r:.40}: expected numbers, such as range(1, 101) or [3, 5]")
+    wanted = (
+        Seeds.of([seeds]) if isinstance(seeds, range) and seeds.step == 1 else Seeds.of_numbers(map(whole_seed, seeds))
+    )
+    allowed = SEEDS[numbering]
+    if not wanted:
+        raise UsageError("no seeds: there is nothing to settle")
+    if wanted.first < allowed.start or wanted.last >= allowed.stop:
+        raise UsageError(f"seeds {wanted}: {numbering} numbers go from {allowed.start} to {allowed.stop - 1}")
+    return wanted
+
+
+def won_within(table: pa.Table, nodes: int) -> pa.ChunkedArray:
+    """Return which rows were won within so many positions: what a run at that limit would have won."""
+    return pc.and_(pc.equal(table["verdict"].cast(pa.string()), "won"), pc.less_equal(table["positions"], nodes))

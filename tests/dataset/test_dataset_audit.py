@@ -1,0 +1,450 @@
+"""Damage of every kind: verify finds it, readers refuse it, repair sets it aside and keeps what can be proved."""
+
+import json
+import shutil
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from dataset_rows import a_row
+from runs_games import EASY, score_of, winning_line
+
+from pipeline.dataset import audit
+from pipeline.dataset.audit import Audit
+from pipeline.dataset.manifest import read_runs
+from pipeline.dataset.repair import Repair
+from pipeline.dataset.rows import rows_of, table_of
+from pipeline.dataset.schema import SCHEMA, VERSION, digest, read_rows, write_table
+from pipeline.dataset.store import Partition, Store
+from pipeline.errors import SolverFault, StoreError
+from pipeline.game.lines import parse_line
+from pipeline.runs.executors import InlineExecutor, ProcessExecutor
+
+GAMES = Partition("easy-game", "native")
+RULES = {"easy-game": EASY}
+UNSETTLED, LOST = 5, 9
+MANIFEST = {
+    "run_id": "r1",
+    "status": "finished",
+    "started": "2026-11-30T00:00:00+00:00",
+    "finished": "2026-11-30T00:01:00+00:00",
+    "versions": {"python": "3.11.7", "winnable": "0.1.0"},
+    "machine": {"host": "host", "system": "Linux", "processor": "x86_64", "cores": 2},
+    "deals": [{"variant": "easy-game", "numbering": "native", "seeds": ["1:12"], "node_limit": 1000}],
+}
+
+
+def game_row(seed):
+    if seed in (UNSETTLED, LOST):
+        return a_row(seed, "unsettled" if seed == UNSETTLED else "lost", rules_hash=EASY.rules_hash)
+    line = winning_line(seed)
+    moves = len(parse_line(line))
+    return a_row(seed, line=line, moves=moves, deals=0, score=score_of(moves), rules_hash=EASY.rules_hash)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A sound dataset of two parts, seeds 1-6 and 7-12."""
+    store = Store(tmp_path / "data")
+    with store.writing("test"):
+        for seeds in (range(1, 7), range(7, 13)):
+            store.add(GAMES, table_of(map(game_row, seeds)))
+        (store.runs / "r1.json").write_text(json.dumps(MANIFEST))
+    return store
+
+
+def check(store, sample=None, executor=None):
+    return Audit(store, RULES, executor or InlineExecutor()).check(sample)
+
+
+def read_all(store):
+    for partition in store.partitions():
+        store.check_rules(partition, EASY.rules_hash)
+        store.read(*partition)
+
+
+def part(store, name="part-1-6.parquet"):
+    return store.folder(GAMES) / name
+
+
+def rewrite(path, table, metadata=None):
+    """Write a table as it is, with a digest that fits and other metadata."""
+    marks = {b"winnable.schema": str(VERSION).encode(), b"winnable.digest": digest(table)} | (metadata or {})
+    pq.write_table(table.replace_schema_metadata(marks), path)
+
+
+def truncated(store):
+    whole = part(store).read_bytes()
+    part(store).write_bytes(whole[: len(whole) // 2])
+    return audit.PART, part(store), "no readable Parquet file"
+
+
+def empty_file(store):
+    part(store).write_bytes(b"")
+    return audit.PART, part(store), "no readable Parquet file"
+
+
+def noise(store):
+    part(store).write_bytes(bytes(range(256)) * 400)
+    return audit.PART, part(store), "no readable Parquet file"
+
+
+def foreign_text(store):
+    path = part(store, "notes.txt")
+    path.write_text("remember the milk")
+    return audit.FOREIGN, path, "no part of winnable"
+
+
+def foreign_table(store):
+    path = part(store, "part-50-51.parquet")
+    pd.DataFrame({"seed": [50, 51], "verdict": ["won", "won"]}).to_parquet(path)
+    return audit.PART, path, "not written by winnable"
+
+
+def foreign_directory(store):
+    path = store.outcomes / "tmp"
+    path.mkdir()
+    (path / "x").write_text("x")
+    return audit.FOREIGN, path, "expected a directory variant=<name>"
+
+
+def newer_schema(store):
+    rewrite(part(store), read_rows(part(store)), {b"winnable.schema": b"99"})
+    return audit.PART, part(store), f"schema 99 is newer than this program's {VERSION}; update winnable"
+
+
+def unknown_schema(store):
+    rewrite(part(store), read_rows(part(store)), {b"winnable.schema": b"one"})
+    return audit.PART, part(store), "schema 'one' is unknown"
+
+
+def same_seed_in_two_parts(store):
+    path = part(store, "part-3-6.parquet")
+    with path.open("wb") as file:
+        write_table(table_of(map(game_row, (3, 6))), file)
+    return audit.OVERLAP, path, "overlaps part-1-6.parquet: seeds 3 to 6 may stand twice"
+
+
+def same_seed_twice_in_a_part(store):
+    rewrite(part(store), table_of(map(game_row, (1, 2, 2, 6))))
+    return audit.PART, part(store), "seed 2 stands twice"
+
+
+def rows_out_of_order(store):
+    rewrite(part(store), table_of(map(game_row, (1, 3, 2, 6))))
+    return audit.PART, part(store), "seed 2 is out of order"
+
+
+def changed_rows(store):
+    table = read_rows(part(store))
+    verdicts = pa.array(["won"] * 4 + ["lost", "won"]).dictionary_encode()
+    table = pq.read_table(part(store)).set_column(1, SCHEMA.field(1).with_nullable(True), verdicts)
+    pq.write_table(table, part(store))
+    return audit.PART, part(store), "not those that were written"
+
+
+def won_without_a_line(store):
+    rewrite(part(store), table_of([game_row(1), game_row(6)._replace(line=None)]))
+    return audit.PART, part(store), "row of seed 6: a line, moves, deals and score are for won only"
+
+
+def renamed(store):
+    path = part(store, "part-1-5.parquet")
+    part(store).rename(path)
+    return audit.PART, path, "its name says seeds 1 to 5, it holds 1 to 6"
+
+
+def a_missing_column(store):
+    rewrite(part(store), read_rows(part(store)).drop_columns(["node_limit"]))
+    return audit.PART, part(store), "columns are not those of schema"
+
+
+def other_rules(store):
+    rewrite(part(store), table_of(game_row(seed)._replace(rules_hash="f" * 16) for seed in range(1, 7)))
+    return audit.RULES, part(store), "rules_hash ffffffffffffffff"
+
+
+def a_broken_journal(store):
+    store.journal.path.write_text("{")
+    return audit.STAGING, store.journal.path, "cannot be read"
+
+
+def a_journal_that_leads_outside(store):
+    plan = {"folder": "../../etc", "come": {}, "go": ["part-1-2.parquet"]}
+    store.journal.path.write_text(json.dumps(plan))
+    return audit.STAGING, store.journal.path, "no journal of winnable"
+
+
+def a_broken_pending_table(store):
+    path = store.staging / "pending.easy-game.native.1.1.parquet"
+    path.write_bytes(b"PAR1")
+    return audit.STAGING, path, "no readable Parquet file"
+
+
+DAMAGES = [
+    truncated,
+    empty_file,
+    noise,
+    foreign_text,
+    foreign_table,
+    foreign_directory,
+    newer_schema,
+    unknown_schema,
+    same_seed_in_two_parts,
+    same_seed_twice_in_a_part,
+    rows_out_of_order,
+    changed_rows,
+    won_without_a_line,
+    renamed,
+    a_missing_column,
+    other_rules,
+    a_broken_journal,
+    a_journal_that_leads_outside,
+    a_broken_pending_table,
+]
+
+
+def test_a_sound_dataset_has_no_fault(store):
+    result = check(store)
+    assert result.findings == []
+    assert (result.parts, result.rows, result.lines) == (2, 12, 10)
+    result.raise_if_faulty()
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_damage_is_found_refused_and_repaired(store, damage):
+    kind, path, text = damage(store)
+    result = check(store)
+    assert [(one.kind, one.path) for one in result.findings] == [(kind, path)]
+    assert text in result.findings[0].text
+    with pytest.raises(StoreError, match="--repair") as caught:
+        result.raise_if_faulty()
+    assert str(path) in str(caught.value)
+    assert str(caught.value).count("--repair") == 1
+    assert caught.value.exit_code == 3
+    # Nobody else counts wrong.
+    with pytest.raises(StoreError) as refused:
+        read_all(Store(store.data))
+    if damage in (changed_rows, truncated, renamed):
+        assert str(refused.value).endswith("; run 'winnable verify --repair'")
+
+    before = path.read_bytes() if path.is_file() else None
+    with store.writing("repair", recover=False):
+        done = list(Repair(store, RULES).mend(result.findings))
+    assert done
+    assert check(store).findings == []
+    kept = list(store.quarantine.rglob(path.name))
+    assert len(kept) == 1
+    if before is not None:
+        assert kept[0].read_bytes() == before
+    seeds = {row.seed for row in rows_of(store.read(*GAMES))}
+    assert seeds >= set(range(7, 13))
+    if kind in (audit.FOREIGN, audit.STAGING, audit.OVERLAP):
+        assert seeds == set(range(1, 13))
+
+
+def test_a_flipped_bit_is_found_or_makes_no_difference(store):
+    whole, expected = part(store).read_bytes(), read_rows(part(store))
+    found = 0
+    for place in range(4, len(whole), 61):
+        flipped = bytearray(whole)
+        flipped[place] ^= 0x10
+        part(store).write_bytes(flipped)
+        if check(store).findings:
+            found += 1
+        else:
+            assert read_rows(part(store)).equals(expected)
+    assert found > 20
+
+
+@pytest.mark.parametrize("damage", [changed_rows, renamed, newer_schema], ids=lambda damage: damage.__name__)
+def test_wins_in_a_damaged_part_that_replay_are_kept(store, damage):
+    damage(store)
+    with store.writing("repair", recover=False):
+        list(Repair(store, RULES).mend(check(store).findings))
+    rows = {row.seed: row for row in rows_of(store.read(*GAMES))}
+    assert set(rows) == set(range(1, 13)) - {UNSETTLED}
+    assert rows[1] == game_row(1)
+
+
+def bad_lines(store):
+    """Seed 3 has the line of another deal, seed 4 the wrong score."""
+    rows = [game_row(seed) for seed in range(1, 7)]
+    rows[2] = rows[2]._replace(line=winning_line(10))
+    rows[3] = rows[3]._replace(score=7)
+    with part(store).open("wb") as file:
+        write_table(table_of(rows), file)
+
+
+@pytest.mark.parametrize("make", [InlineExecutor, lambda: ProcessExecutor(2)], ids=["inline", "processes"])
+def test_a_line_that_does_not_replay_is_found_and_taken_out(store, make):
+    bad_lines(store)
+    executor = make()
+    try:
+        result = check(store, executor=executor)
+    finally:
+        executor.close()
+    assert [(one.kind, one.path.name, one.row, one.seed) for one in result.findings] == [
+        (audit.LINE, "part-1-6.parquet", 2, 3),
+        (audit.LINE, "part-1-6.parquet", 3, 4),
+    ]
+    assert "the row says" in result.findings[1].text
+    with pytest.raises(SolverFault, match=r"2 faults; .*part-1-6\.parquet: row 2 \(seed 3\)") as caught:
+        result.raise_if_faulty()
+    assert caught.value.exit_code == 4
+    with store.writing("repair", recover=False):
+        list(Repair(store, RULES).mend(result.findings))
+    assert check(store).findings == []
+    assert [row.seed for row in rows_of(store.read(*GAMES))] == [1, 2, *range(5, 13)]
+    assert len(list(store.quarantine.rglob("part-1-6.parquet"))) == 1
+
+
+def test_overlapping_parts_are_merged_by_strength(store):
+    strong = game_row(3)._replace(positions=1)
+    against = a_row(8, "lost", positions=5, rules_hash=EASY.rules_hash)
+    path = part(store, "part-3-8.parquet")
+    with path.open("wb") as file:
+        write_table(table_of([strong, against]), file)
+    with store.writing("repair", recover=False):
+        list(Repair(store, RULES).mend(check(store).findings))
+    rows = {row.seed: row for row in rows_of(store.read(*GAMES))}
+    assert set(rows) == set(range(1, 13))
+    assert rows[3] == strong
+    assert rows[8] == game_row(8), "the win that replays stands"
+    assert check(store).findings == []
+
+
+def test_a_sample_replays_so_many_lines_and_finds_much(store):
+    result = check(store, sample=4)
+    assert result.findings == []
+    assert result.lines <= 4
+    assert check(store, sample=1000).lines == 10
+    bad_lines(store)
+    assert len(check(store, sample=1000).findings) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"deals": [', "no JSON from line 1, column 12 on"),
+        (json.dumps(MANIFEST).replace("1:12", "1:1x2"), "seeds '1:1x2': expected A:B"),
+        (json.dumps(MANIFEST).replace("node_limit", "node_limits"), "it has no 'node_limit'"),
+        (json.dumps(MANIFEST).replace("1000", "null"), "its values are not of the form that a run writes"),
+        ("[]", "its values are not of the form that a run writes"),
+    ],
+)
+def test_a_broken_manifest_is_refused_found_and_set_aside(store, text, said):
+    (store.runs / "r1.json").write_text(text)
+    with pytest.raises(
+        StoreError, match=r"r1\.json: no manifest of a run: .*; run 'winnable verify --repair'$"
+    ) as caught:
+        read_runs(store)
+    assert said in str(caught.value)
+    assert "Error" not in str(caught.value)
+    result = check(store)
+    assert [(one.kind, one.path.name) for one in result.findings] == [(audit.MANIFEST, "r1.json")]
+    assert said in result.findings[0].text
+    with pytest.raises(StoreError, match="--repair") as caught:
+        result.raise_if_faulty()
+    assert str(caught.value).count("--repair") == 1
+    with store.writing("repair", recover=False):
+        done = list(Repair(store, RULES).mend(result.findings))
+    assert any("r1.json: what this run planned is no longer known" in line for line in done)
+    assert check(store).findings == []
+
+
+def test_lines_of_a_variant_nobody_knows_are_said_to_be_unread(store):
+    result = Audit(store, {}, InlineExecutor()).check()
+    assert result.findings == []
+    assert (result.lines, result.unread, result.unknown) == (0, 10, [GAMES])
+    assert Audit(store, {}, InlineExecutor()).check(sample=12).unread == 10
+    assert check(store).unread == 0
+
+
+def older(store):
+    """Write a part as schema 1 did."""
+    table = read_rows(part(store)).drop_columns(["deals"])
+    rewrite(part(store), table, {b"winnable.schema": b"1"})
+
+
+def test_a_part_of_an_older_schema_is_read_and_made_new(store):
+    expected = store.read(*GAMES)
+    older(store)
+    assert store.read(*GAMES).equals(expected)
+    result = check(store)
+    assert [(one.kind, one.path.name) for one in result.findings] == [(audit.OLDER, "part-1-6.parquet")]
+    result.raise_if_faulty()
+    with store.writing("compact"):
+        store.compact(GAMES, part_rows=6)
+    assert check(store).findings == []
+    assert store.read(*GAMES).equals(expected)
+    older(store)
+    with store.writing("repair", recover=False):
+        list(Repair(store, RULES).mend(check(store).findings))
+    assert check(store).findings == []
+
+
+def test_hidden_files_are_nobodys_business(store):
+    (store.outcomes / ".DS_Store").write_text("x")
+    (store.folder(GAMES) / "_SUCCESS").write_text("")
+    assert check(store).findings == []
+    assert len(store.read(*GAMES)) == 12
+
+
+def test_several_damages_at_once(store):
+    truncated(store)
+    foreign_text(store)
+    shutil.copy(part(store, "part-7-12.parquet"), part(store, "part-8-12.parquet"))
+    result = check(store)
+    assert {one.kind for one in result.findings} == {audit.PART, audit.FOREIGN}
+    assert len(result.findings) == 3
+    with store.writing("repair", recover=False):
+        list(Repair(store, RULES).mend(result.findings))
+    assert check(store).findings == []
+    assert {row.seed for row in rows_of(store.read(*GAMES))} == set(range(7, 13))
+
+
+@pytest.mark.parametrize("sample", [None, 12])
+@pytest.mark.parametrize("reader", ["read_footer", "read_rows"])
+@pytest.mark.parametrize("name", ["part-1-6.parquet", "part-7-12.parquet"])
+def test_parts_joined_by_another_command_meanwhile_are_looked_at_all_the_same(store, monkeypatch, name, reader, sample):
+    read = getattr(audit, reader)
+
+    def read_late(path):
+        if path.name == name and len(store.parts(GAMES)) > 1:
+            with store.writing("compact"):
+                store.compact(GAMES)
+        return read(path)
+
+    damage_a_line(store, 12)
+    monkeypatch.setattr(audit, reader, read_late)
+    result = check(store, sample)
+    assert [(finding.kind, finding.row, finding.seed) for finding in result.findings] == [(audit.LINE, 11, 12)]
+    assert result.findings[0].path.name == "part-1-12.parquet"
+    if sample is None:
+        assert (result.rows, result.lines) == (12, 10)
+
+
+def test_a_partition_is_listed_again_when_a_replacement_was_at_work(store, monkeypatch):
+    damage_a_line(store, 12)
+    hidden = store.staging / "hidden"
+    store.staging.mkdir(exist_ok=True)
+    part(store, "part-7-12.parquet").rename(hidden)
+    store.journal.path.write_text("{}")
+
+    def finish(_seconds):
+        hidden.rename(part(store, "part-7-12.parquet"))
+        store.journal.path.unlink()
+
+    monkeypatch.setattr(audit.Audit, "_check_staging", lambda _self: None)
+    monkeypatch.setattr(audit.time, "sleep", finish)
+    assert [(finding.kind, finding.seed) for finding in check(store).findings] == [(audit.LINE, 12)]
+
+
+def damage_a_line(store, seed):
+    """Give a won deal the line of another one."""
+    path = next(one.path for one in store.parts(GAMES) if one.footer.first <= seed <= one.footer.last)
+    rows = rows_of(read_rows(path))
+    rows[-1] = rows[-1]._replace(**{key: getattr(rows[-2], key) for key in ("line", "moves", "deals", "score")})
+    rewrite(path, table_of(rows))

@@ -1,0 +1,241 @@
+"""The dataset: what is added is read back, whatever the order, and by every reader of Parquet."""
+
+import itertools
+
+import hypothesis.strategies as st
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+from dataset_rows import RULES, SOLVER, a_row, a_table
+from hypothesis import given, settings
+
+from pipeline.dataset import store as store_module
+from pipeline.dataset.rows import replaces, rows_of, table_of
+from pipeline.dataset.schema import SCHEMA, read_footer
+from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.store import Partition, Store, load_outcomes
+from pipeline.errors import StoreError, UsageError
+
+SPIDER = Partition("spider-4", "native")
+
+
+def names(store, partition=SPIDER):
+    return [part.path.name for part in store.parts(partition)]
+
+
+def test_a_new_dataset_is_empty(tmp_path):
+    store = Store(tmp_path / "data")
+    assert store.partitions() == []
+    assert store.parts(SPIDER) == []
+    assert store.read("spider-4").schema.equals(SCHEMA)
+    assert not (tmp_path / "data").exists()
+    with pytest.raises(StoreError, match=r"data: there is no dataset here \(no outcomes/\)$"):
+        load_outcomes(tmp_path / "data")
+    (tmp_path / "data" / "outcomes").mkdir(parents=True)
+    assert len(load_outcomes(tmp_path / "data")) == len(load_outcomes(tmp_path / "data", ["spider-1"])) == 0
+
+
+def test_added_rows_are_read_back(tmp_path):
+    store = Store(tmp_path)
+    rows = [a_row(3), a_row(1, "unsettled"), a_row(2, "lost")]
+    with store.writing("test"):
+        store.add(SPIDER, table_of(sorted(rows)))
+    assert names(store) == ["part-1-3.parquet"]
+    assert rows_of(Store(tmp_path).read("spider-4")) == sorted(rows)
+    assert store.partitions() == [SPIDER]
+    assert store.rules_hash(SPIDER) == RULES
+    store.check_rules(SPIDER, RULES)
+    with pytest.raises(StoreError, match=r"other rules of spider-4.*another --data"):
+        store.check_rules(SPIDER, "f" * 16)
+
+
+def test_every_common_reader_reads_the_dataset_as_it_is(tmp_path):
+    store = Store(tmp_path)
+    with store.writing("test"):
+        store.add(SPIDER, a_table(range(1, 6)))
+        store.add(Partition("spider-1", "pysol"), a_table(range(3)))
+    whole = pyarrow.dataset.dataset(tmp_path / "outcomes", partitioning="hive").to_table()
+    assert whole.num_rows == 8
+    frame = pd.read_parquet(tmp_path / "outcomes")
+    assert sorted(frame["variant"].astype(str).unique()) == ["spider-1", "spider-4"]
+    own = load_outcomes(tmp_path)
+    assert list(own.columns[:3]) == ["variant", "numbering", "seed"]
+    assert own.groupby(["variant", "numbering"], observed=True).size().to_dict() == {
+        ("spider-1", "pysol"): 3,
+        ("spider-4", "native"): 5,
+    }
+    assert len(load_outcomes(tmp_path, ["spider-1"])) == len(load_outcomes(tmp_path, "spider-1")) == 3
+    with pytest.raises(UsageError, match=r"unknown variant 'spidr-4'.*spider-4"):
+        load_outcomes(tmp_path, ["spidr-4"])
+    assert len(load_outcomes(tmp_path, numbering="native")) == 5
+
+
+@pytest.mark.parametrize("library", ["polars", "duckdb"])
+def test_other_libraries_read_the_dataset_as_it_is(tmp_path, library):
+    module = pytest.importorskip(library)
+    store = Store(tmp_path)
+    with store.writing("test"):
+        store.add(SPIDER, a_table(range(1, 6)))
+    files = str(tmp_path / "outcomes" / "**" / "*.parquet")
+    if library == "polars":
+        frame = module.read_parquet(files, hive_partitioning=True)
+        assert frame["variant"].unique().to_list() == ["spider-4"]
+        assert frame.height == 5
+    else:
+        query = f"select variant, count(*) from read_parquet('{files}', hive_partitioning=true) group by 1"
+        assert module.sql(query).fetchall() == [("spider-4", 5)]
+
+
+def test_no_rows_change_nothing(tmp_path):
+    store = Store(tmp_path)
+    with store.writing("test"):
+        store.add(SPIDER, a_table([]))
+        assert store.partitions() == []
+        store.add(SPIDER, a_table([1]))
+        store.add(SPIDER, a_table([]))
+    assert names(store) == ["part-1-1.parquet"]
+
+
+def test_gaps_between_parts_become_parts(tmp_path):
+    store = Store(tmp_path)
+    with store.writing("test"):
+        store.add(SPIDER, a_table(range(10, 20)))
+        store.add(SPIDER, a_table([1, 2, 25, 30]))
+    assert names(store) == ["part-1-2.parquet", "part-10-19.parquet", "part-25-30.parquet"]
+
+
+def test_rows_inside_a_small_part_split_it(tmp_path):
+    store = Store(tmp_path)
+    with store.writing("test"):
+        store.add(SPIDER, a_table([5, 900]))
+        store.add(SPIDER, a_table(range(6, 10)))
+    assert names(store) == ["part-5-5.parquet", "part-6-9.parquet", "part-900-900.parquet"]
+
+
+def test_rows_inside_a_large_part_wait_until_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(store_module, "SMALL_ROWS", 5)
+    store = Store(tmp_path)
+    with store.writing("test"):
+        store.add(SPIDER, a_table(range(0, 20, 2), verdict="unsettled"))
+        store.add(SPIDER, table_of([a_row(4, node_limit=2000), a_row(5), a_row(99)]))
+        assert names(store) == ["part-0-18.parquet", "part-99-99.parquet"]
+        assert len(store.read("spider-4")) == 11
+    # Any later command finds the waiting rows.
+    later = Store(tmp_path)
+    table = later.read("spider-4")
+    assert names(later) == ["part-0-18.parquet", "part-99-99.parquet"]
+    assert len(table) == 12
+    assert {row.seed for row in rows_of(table) if row.verdict == "won"} == {4, 5, 99}
+    assert [path.name for path in (tmp_path / ".staging").glob("*.parquet")] == []
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    batches=st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=1, max_size=6),
+    small=st.sampled_from([0, 3, 100]),
+)
+def test_any_order_of_batches_gives_disjoint_parts_and_every_row_once(tmp_path_factory, batches, small):
+    path = tmp_path_factory.mktemp("store")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store_module, "SMALL_ROWS", small)
+        store = Store(path)
+        with store.writing("test"):
+            for batch in batches:
+                store.add(SPIDER, a_table(sorted(batch)))
+            store.merge_pending()
+        seeds = [row.seed for row in rows_of(store.read("spider-4"))]
+        assert seeds == sorted(set().union(*batches))
+        with store.writing("test"):
+            store.compact(SPIDER)
+        assert names(store) == [f"part-{seeds[0]}-{seeds[-1]}.parquet"]
+        assert [row.seed for row in rows_of(store.read("spider-4"))] == seeds
+
+
+def test_what_is_missing(tmp_path):
+    store = Store(tmp_path)
+    rows = [a_row(1), a_row(2, "unsettled"), a_row(3, "lost"), a_row(4, "unsettled", node_limit=5000)]
+    with store.writing("test"):
+        store.add(SPIDER, table_of(rows))
+    seeds = Seeds.of([range(1, 7)])
+
+    def missing(nodes, **options):
+        return list(store.missing(SPIDER, seeds, nodes, **options))
+
+    assert missing(500) == [5, 6]
+    assert missing(1000) == [5, 6]
+    assert missing(1001) == [2, 5, 6]
+    assert missing(9999) == [2, 4, 5, 6]
+    assert missing(1000, retry=True, solver="0.2.0+1") == [2, 5, 6]
+    assert missing(5000, retry=True, solver="0.2.0+1") == [2, 4, 5, 6]
+    assert missing(1000, retry=True, solver="0.0.9+1") == [5, 6]
+    assert missing(1000, retry=True, solver=SOLVER) == [5, 6]
+    assert list(store.missing(Partition("spider-4", "pysol"), seeds, 1)) == [1, 2, 3, 4, 5, 6]
+
+
+def test_compaction_leaves_large_parts_alone(tmp_path):
+    store = Store(tmp_path)
+    with store.writing("test"):
+        for start, stop in [(0, 7), (7, 9), (9, 12), (12, 14), (14, 20)]:
+            store.add(SPIDER, a_table(range(start, stop)))
+        before = (store.folder(SPIDER) / "part-0-6.parquet").stat().st_mtime_ns
+        assert store.compact(SPIDER, part_rows=10) == (5, 3)
+        assert names(store) == ["part-0-6.parquet", "part-7-13.parquet", "part-14-19.parquet"]
+        assert store.compact(SPIDER, part_rows=10) == (3, 3)
+    assert (store.folder(SPIDER) / "part-0-6.parquet").stat().st_mtime_ns == before
+    assert len(store.read("spider-4")) == 20
+
+
+def test_one_dataset_has_one_writer(tmp_path):
+    store, other = Store(tmp_path), Store(tmp_path)
+    with store.writing("run"):
+        with pytest.raises(StoreError, match=r"in use by winnable run \(pid \d+ on .*\)"), other.writing("run"):
+            pass
+        store.add(SPIDER, a_table([1]))
+        assert len(other.read("spider-4")) == 1
+    with other.writing("compact"):
+        other.compact(SPIDER)
+
+
+STRENGTHS = [
+    # weaker ... stronger; two of one group do not replace each other
+    [a_row(1, "unsettled", node_limit=100)],
+    [a_row(1, "unsettled", node_limit=1000)],
+    [a_row(1, "unsettled", node_limit=1000, solver="0.10.0+5")],
+    [a_row(1, "unsettled", node_limit=5000, solver="0.0.9+5")],
+    [a_row(1, positions=90), a_row(1, positions=90, solver="0.2.0+1"), a_row(1, positions=90, node_limit=100)],
+    [a_row(1, positions=90, moves=1)],
+    [a_row(1, positions=50, moves=9), a_row(1, positions=50, moves=9, solver="0.0.1+1", node_limit=60)],
+]
+
+
+@pytest.mark.parametrize(("weak", "strong"), list(itertools.combinations(range(len(STRENGTHS)), 2)))
+def test_the_stronger_row_stands(weak, strong):
+    for one, other in itertools.product(STRENGTHS[weak], STRENGTHS[strong]):
+        assert replaces(other, one)
+        assert not replaces(one, other)
+
+
+@pytest.mark.parametrize("group", STRENGTHS)
+def test_an_equal_row_stands(group):
+    for one, other in itertools.product(group, group):
+        assert not replaces(one, other)
+
+
+def test_lost_replaces_unsettled_and_contradicts_won():
+    lost = a_row(1, "lost", positions=300)
+    assert replaces(lost, STRENGTHS[3][0])
+    assert not replaces(STRENGTHS[3][0], lost)
+    assert replaces(lost._replace(positions=200), lost)
+    assert not replaces(lost, lost)
+    with pytest.raises(StoreError, match=r"seed 1: won by solver .* but lost by"):
+        replaces(a_row(1), lost)
+
+
+def test_footer_says_what_a_part_holds(tmp_path):
+    store = Store(tmp_path)
+    with store.writing("test"):
+        store.add(SPIDER, a_table([7, 9]))
+    footer = read_footer(store.folder(SPIDER) / "part-7-9.parquet")
+    assert (footer.rows, footer.first, footer.last, footer.rules_hash) == (2, 7, 9, RULES)
+    assert pa.parquet.read_schema(store.folder(SPIDER) / "part-7-9.parquet").field("seconds").metadata[b"volatile"]

@@ -1,0 +1,148 @@
+"""The same deals on a Dask cluster on loopback give the same table, also when a worker is killed."""
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from runs_settlers import IDENTITY, Fake
+
+from pipeline.dataset.seeds import Seeds
+from pipeline.errors import UsageError, WinnableError
+from pipeline.runs import run as runs
+from pipeline.runs.cluster import DaskExecutor
+from pipeline.runs.settings import load_settings
+from pipeline.runs.workers import HandshakeError
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+
+
+def run(settings, **options):
+    return runs.run(settings, settler=Fake(**options), solver=IDENTITY)
+
+
+def test_a_local_cluster_gives_the_same_table(settings_for, rows_in, tmp_path):
+    run(settings_for("1:200"))
+    summary = run(settings_for("1:200", data="dask", executor="dask"), raises=frozenset())
+    assert summary.settled == 200
+    assert rows_in(tmp_path / "dask") == rows_in(tmp_path / "data")
+
+
+def test_a_killed_worker_costs_nothing(settings_for, rows_in, tmp_path):
+    run(settings_for("1:300"))
+    with local_cluster() as cluster:
+        killed = []
+
+        def kill_one():
+            time.sleep(0.7)
+            process = next(iter(cluster.workers.values())).process.process
+            killed.append(process.pid)
+            os.kill(process.pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill_one)
+        killer.start()
+        settings = settings_for("1:300", data="dask", executor="dask", scheduler=cluster.scheduler_address)
+        summary = run(settings, seconds=0.01)
+        killer.join()
+    assert killed
+    assert summary.failed == []
+    assert rows_in(tmp_path / "dask") == rows_in(tmp_path / "data")
+
+
+def local_cluster():
+    return distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
+    )
+
+
+def test_chunks_that_a_restart_of_the_cluster_cancels_are_handed_out_again(settings_for):
+    with local_cluster() as cluster:
+
+        def restart():
+            time.sleep(0.7)
+            with distributed.Client(cluster.scheduler_address) as client:
+                client.restart()
+
+        other = threading.Thread(target=restart)
+        other.start()
+        settings = settings_for("1:200", executor="dask", scheduler=cluster.scheduler_address, chunk=4)
+        summary = run(settings, seconds=0.01)
+        other.join()
+    assert (summary.settled, summary.left, summary.stopped) == (200, 0, None)
+
+
+def test_a_cluster_that_goes_away_ends_the_run(settings_for, monkeypatch):
+    monkeypatch.setattr("pipeline.runs.cluster._PATIENCE", "1s")
+    with local_cluster() as cluster:
+        address = cluster.scheduler_address
+        end = threading.Timer(1.5, cluster.close)
+        end.start()
+        with pytest.raises(WinnableError, match=rf"the Dask scheduler at {address} has gone; what is settled is kept"):
+            run(settings_for("1:100000", executor="dask", scheduler=address, chunk=4), seconds=0.01)
+        end.join()
+
+
+def test_a_remote_worker_with_another_solver_is_refused(settings_for):
+    with pytest.raises(HandshakeError, match="bench mismatch"):
+        run(settings_for("1:20", executor="dask", workers=1), identity="0.1.0+1")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "tls", "text"),
+    [
+        ("tls://127.0.0.1:1", (None, None, None), "needs --tls-ca"),
+        ("tls://127.0.0.1:1", ("ca.pem", None, None), "together"),
+        (None, ("ca.pem", "cert.pem", "key.pem"), "together"),
+        ("tls://127.0.0.1:1", ("no-ca.pem", "no-cert.pem", "no-key.pem"), "no-ca.pem: no such file"),
+    ],
+)
+def test_incomplete_certificates_are_refused(tmp_path, scheduler, tls, text):
+    files = (name and tmp_path / name for name in tls)
+    flags = dict(zip(("tls_ca", "tls_cert", "tls_key"), files, strict=True))
+    with pytest.raises(UsageError, match=text):
+        load_settings(None, flags | {"scheduler": scheduler, "seeds": Seeds.of([range(3)])}, {})
+
+
+def certificates(path):
+    """Make an authority and a certificate for 127.0.0.1; skip where openssl is not there."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl")
+    make = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    subprocess.run(
+        [*make.split(), "-keyout", path / "key.pem", "-out", path / "cert.pem"], check=True, capture_output=True
+    )
+    return path / "cert.pem", path / "cert.pem", path / "key.pem"
+
+
+def test_a_cluster_behind_tls(settings_for, rows_in, tmp_path):
+    authority, certificate, key = map(str, certificates(tmp_path))
+    names = {
+        f"tls_{role}_{kind}": file
+        for role in ("scheduler", "worker", "client")
+        for kind, file in (("cert", certificate), ("key", key))
+    }
+    security = distributed.Security(tls_ca_file=authority, require_encryption=True, **names)
+    run(settings_for("1:60"))
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        host="tls://127.0.0.1",
+        security=security,
+        dashboard_address=None,
+        silence_logs=50,
+    ) as cluster:
+        assert cluster.scheduler_address.startswith("tls://")
+        files = tuple(map(Path, (authority, certificate, key)))
+        run(settings_for("1:60", data="dask", executor="dask", scheduler=cluster.scheduler_address, tls=files))
+    assert rows_in(tmp_path / "dask") == rows_in(tmp_path / "data")
+
+
+def test_a_scheduler_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr("pipeline.runs.cluster._PATIENCE", "1s")
+    with pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        DaskExecutor(1, "tcp://127.0.0.1:9")

@@ -1,0 +1,41 @@
+"""What a worker does to its process and to the cache."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.engine import compiler
+from pipeline.game.variants import load_variant
+from pipeline.runs import workers
+
+
+def test_a_worker_takes_no_lock_when_all_widths_are_compiled(monkeypatch, tmp_path):
+    monkeypatch.setattr(compiler, "CACHE_DIRECTORY", tmp_path / "cache")
+    compiler.CACHE_DIRECTORY.mkdir()
+    for width in (10, 16):
+        compiler.mark_compiled(width)
+    monkeypatch.setattr(workers, "FileLock", None)
+    variants = [load_variant(word) for word in ("spiderette", "spider-4", "big-divorce")]
+    assert {len(variant.columns) for variant in variants} - {10, 16}
+    workers.SolverSettler.warm(variants)
+
+
+def test_what_is_compiled_is_known_by_the_place_of_the_sources(monkeypatch, tmp_path):
+    """Numba keeps compiled code by the path of its sources: another installation's is no use."""
+    monkeypatch.setattr(compiler, "CACHE_DIRECTORY", tmp_path)
+    compiler.mark_compiled(10)
+    assert compiler.is_compiled(10)
+    monkeypatch.setattr(compiler, "HERE", tmp_path / "elsewhere")
+    assert not compiler.is_compiled(10)
+
+
+def test_workers_take_no_module_of_the_working_directory(tmp_path):
+    program = Path(sys.executable).with_name("winnable")
+    if not program.exists():
+        pytest.skip("the program is not installed beside this Python")
+    (tmp_path / "pipeline.py").write_text("raise SystemExit('not this one')")
+    words = [program, "run", "--variant", "spider-1", "--seeds", "1:4", "--workers", "2"]
+    run = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert (run.returncode, "Traceback" in run.stderr) == (0, False), run.stderr
