@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pipeline.dataset.store import load_outcomes
+    from pipeline.dataset.loading import load_outcomes
     from pipeline.game.boards import Board, read_board
     from pipeline.game.deals import deal
     from pipeline.game.variants import Variant, load_variant, read_variant, variant_ids
@@ -57,7 +57,7 @@ _HOMES = {
     "daily": "pipeline.pools.daily",
     "deal": "pipeline.game.deals",
     "hint": "pipeline.pools.hint",
-    "load_outcomes": "pipeline.dataset.store",
+    "load_outcomes": "pipeline.dataset.loading",
     "load_variant": "pipeline.game.variants",
     "read_board": "pipeline.game.boards",
     "read_variant": "pipeline.game.variants",
@@ -108,7 +108,7 @@ def settle(
     """
     import tempfile
 
-    from pipeline.dataset.store import load_outcomes
+    from pipeline.dataset.loading import load_outcomes
     from pipeline.game.deals import whole_number
     from pipeline.game.variants import load_variant
     from pipeline.runs.settling import Settling, seeds_of_deals
@@ -121,11 +121,7 @@ def settle(
     with tempfile.TemporaryDirectory(prefix="winnable-") as scratch:
         place = Path(scratch) if data is None else Path(data)
         Settling(place, workers).settle(game, numbering, wanted, nodes)
-        frame = load_outcomes(place, [game.id], numbering)
-    if data is not None:  # it may know more deals than were asked for
-        frame = frame[frame["seed"].between(wanted.first, wanted.last)]
-        frame = frame[[seed in wanted for seed in frame["seed"]]].reset_index(drop=True)
-    return frame
+        return load_outcomes(place, game, numbering, seeds=wanted)
 
 
 def __getattr__(name: str) -> Any:

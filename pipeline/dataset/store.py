@@ -17,7 +17,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +39,6 @@ from pipeline.dataset.schema import (
 )
 from pipeline.dataset.seeds import Seeds
 from pipeline.errors import StoreError
-from pipeline.game.variants import load_variant
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PART_ROWS = 1_048_576  # a compacted part holds at most this many rows
 SMALL_ROWS = 131_072  # a part of at most this many rows is rewritten at once when rows fall into its range
@@ -350,49 +346,6 @@ class Store:
                 return
             time.sleep(0.05)
         raise StoreError(f"{self.data}: {lock.describe_holder(self.staging)} does not finish its replacement of parts")
-
-
-def load_outcomes(
-    path: str | Path = "data", variants: Sequence[str] | None = None, numbering: str | None = None
-) -> pd.DataFrame:
-    """Return outcomes as a DataFrame with the columns of the dataset, `variant` and `numbering` first.
-
-    Parameters
-    ----------
-    path
-        The dataset's directory.
-    variants, numbering
-        What to load; everything by default.
-
-    Raises
-    ------
-    UsageError
-        A variant has no outcomes there, and is none of the package's either.
-    StoreError
-        There is no dataset, or it cannot be trusted as it is.
-    """
-    store = Store(path)
-    if not store.outcomes.is_dir():
-        raise StoreError(f"{path}: there is no dataset here (no outcomes/)")
-    partitions = store.partitions()
-    variants = [variants] if isinstance(variants, str) else variants
-    for name in variants or ():
-        if all(partition.variant != name for partition in partitions):  # else it may be a user's own
-            load_variant(name)
-    tables = []
-    for partition in partitions:
-        if (variants is None or partition.variant in variants) and numbering in (None, partition.numbering):
-            table = store.read(*partition)
-            for place, value in enumerate(partition):
-                words = pa.array([value], pa.string()).dictionary_encode()
-                column = pa.DictionaryArray.from_arrays(np.zeros(len(table), np.int32), words.dictionary)
-                table = table.add_column(place, Partition._fields[place], column)
-            tables.append(table)
-    if not tables:
-        keys = [pa.field(name, pa.dictionary(pa.int32(), pa.string())) for name in Partition._fields]
-        tables = [pa.schema([*keys, *SCHEMA]).empty_table()]
-    frame: pd.DataFrame = pa.concat_tables(tables).unify_dictionaries().to_pandas()
-    return frame
 
 
 def done_mask(table: pa.Table, nodes: int, *, retry: bool, solver: str | None) -> npt.NDArray[np.bool_]:

@@ -14,7 +14,8 @@ from pipeline.dataset import store as store_module
 from pipeline.dataset.rows import replaces, rows_of, table_of
 from pipeline.dataset.schema import SCHEMA, read_footer
 from pipeline.dataset.seeds import Seeds
-from pipeline.dataset.store import Partition, Store, load_outcomes
+from pipeline.dataset.loading import load_outcomes
+from pipeline.dataset.store import Partition, Store
 from pipeline.errors import StoreError, UsageError
 
 SPIDER = Partition("spider-4", "native")
