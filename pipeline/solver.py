@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from pipeline.errors import LineError, SolverFault
 from pipeline.game.boards import Board, check_board
 from pipeline.game.deals import whole_number
-from pipeline.game.moves import ENGINE_DEAL, Move, encode_line, engine_move
-from pipeline.game.rules import verify_line, winning_score
+from pipeline.game.moves import Move, encode_line, engine_move
 from pipeline.game.variants import Variant
+from pipeline.referee.replay import verify_line
 
 if TYPE_CHECKING:
     from pipeline.engine.records import Result, Rules
@@ -148,13 +148,11 @@ class Solver:
         known = (variant.id, board.numbering, board.seed, result.verdict, result.positions, result.expanded, node_limit)
         if result.verdict != "won":
             return Outcome(*known)
-        moves: list[int] = result.moves.tolist()
         try:
-            verify_line(board, moves)
+            win = verify_line(board, result.moves)
         except LineError as error:
             raise SolverFault(f"{describe(board)}: the line found does not replay: {error}") from error
-        deals = moves.count(ENGINE_DEAL)
-        return Outcome(*known, encode_line(moves), len(moves), deals, winning_score(board, moves, len(moves)))
+        return Outcome(*known, encode_line(result.moves.tolist()), *win)
 
 
 def describe(board: Board) -> str:

@@ -1,4 +1,8 @@
-"""Fixtures several rooms share: outcomes made up without a solver."""
+"""Fixtures several rooms share: outcomes made up without a solver, boards laid by hand, won lines."""
+
+import dataclasses
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,6 +11,8 @@ from pipeline.dataset.rows import Row, rows_of
 from pipeline.dataset.schema import VOLATILE
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Store
+from pipeline.game.boards import Board
+from pipeline.game.cards import parse_card
 from pipeline.game.variants import load_variant
 from pipeline.runs.settings import Deals, RunSettings
 
@@ -79,3 +85,25 @@ def rows_in():
         return {part: [row._replace(**nothing) for row in rows_of(store.read(*part))] for part in store.partitions()}
 
     return read
+
+
+def lay_board(variant, columns, stock="", *, sets_done=0, **rules):
+    """Return a board of any cards; face-down ones in brackets: ``"[KD 3C] QS JS"``. Columns left out are empty."""
+    variant = dataclasses.replace(load_variant(variant), **rules)
+    columns = list(columns) + [""] * (len(variant.columns) - len(columns))
+    halves = [column.removeprefix("[").split("]") if "]" in column else ["", column] for column in columns]
+    cards = [tuple(map(parse_card, f"{down} {up}".split())) for down, up in halves]
+    face_down = tuple(len(down.split()) for down, _ in halves)
+    return Board(variant, None, None, tuple(cards), face_down, tuple(map(parse_card, stock.split())), sets_done)
+
+
+@pytest.fixture(scope="session")
+def lay():
+    return lay_board
+
+
+@pytest.fixture(scope="session")
+def won_lines():
+    """Variant, seed and line of won native deals."""
+    lines = json.loads((Path(__file__).parent / "fixtures" / "won_lines.json").read_text())["lines"]
+    return [(load_variant(entry["variant"]), entry["seed"], entry["line"]) for entry in lines]

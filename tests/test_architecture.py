@@ -20,13 +20,16 @@ MAY_IMPORT = {
     "version": set(),
     "game": {"errors"},
     "engine": set(),
-    "solver": {"errors", "game", "engine"},
+    "referee": {"errors", "game"},
+    "solver": {"errors", "game", "engine", "referee"},
     "dataset": {"errors", "game"},
-    "runs": {"errors", "game", "solver", "version", "dataset"},
+    "runs": {"errors", "game", "solver", "version", "dataset", "referee"},
     "analysis": {"errors", "game", "dataset"},
     "tuning": {"errors", "game", "engine", "solver", "version", "dataset", "runs", "analysis"},
-    "pools": {"errors", "game", "dataset", "runs", "solver", "version"},
-    "cli": {"errors", "game", "engine", "solver", "version", "dataset", "runs", "analysis", "tuning", "pools"},
+    "pools": {"errors", "game", "dataset", "runs", "solver", "version", "referee"},
+    "cli": {
+        *("errors", "game", "engine", "solver", "version", "dataset", "runs", "analysis", "tuning", "pools", "referee"),
+    },
 }
 # A worker recomputes the bench.
 EXCEPTIONS = {
@@ -40,6 +43,7 @@ OTHERS = {
     "version": set(),
     "game": set(),
     "engine": {"numpy", "numba"},
+    "referee": {"numpy", "numba"},
     "solver": set(),
     "dataset": {"numpy", "pandas", "pyarrow", "filelock"},
     "runs": {"numpy", "pyarrow", "filelock", "multiprocessing_logging", "tqdm", "distributed"},
@@ -126,7 +130,7 @@ def test_the_rules_and_the_engine_share_no_code():
         for name in imports(path):
             if room_of(path) == "engine":
                 assert not name.startswith("pipeline.") or name.startswith("pipeline.engine"), f"{path} imports {name}"
-            if room_of(path) == "game":
+            if room_of(path) in ("game", "referee"):
                 assert not name.startswith("pipeline.engine"), f"{path} imports {name}"
 
 

@@ -68,13 +68,11 @@ def solve(
 def _shortened(board: Board, outcome: Outcome) -> Outcome:
     from dataclasses import replace
 
-    from pipeline.game.lines import parse_line
-    from pipeline.game.rules import winning_score
     from pipeline.game.shorten import shorten
+    from pipeline.referee.replay import verify_line
 
     line = shorten(board, outcome.line or "")
-    moves = len(parse_line(line))
-    return replace(outcome, line=line, moves=moves, score=winning_score(board, line, moves))
+    return replace(outcome, line=line, **verify_line(board, line)._asdict())
 
 
 def _solve_json(board: Board, outcome: Outcome) -> dict[str, Any]:

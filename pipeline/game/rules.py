@@ -1,8 +1,8 @@
-"""The referee: the rules of the family as readable Python.
+"""The rules of the family as readable Python.
 
 `Position` lists moves, plays them and takes them back; `replay` plays a whole line and names the first fault in it. It
-is written to be checked by eye, it shares no code with the engine, and every win is proved by it. `verify_line` is the
-same referee for bulk use: faster, and tested to agree.
+is written to be checked by eye and shares no code with the engine. Every win is proved by `referee.replay`, which has
+the same rules compiled and is tested to agree; `verify` replays a sample of the wins by these rules, too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pipeline.errors import LineError
 from pipeline.game.boards import Board
 from pipeline.game.cards import ACE, KING, SET_SIZE, card_text, cards_text, is_red
 from pipeline.game.moves import DEAL, Move, engine_move, parse_line
-from pipeline.game.verify import reaches, winning_moves
 
 __all__ = [
     "DEAL",
@@ -25,11 +24,12 @@ __all__ = [
     "Move",
     "Played",
     "Position",
+    "Win",
     "perft",
     "replay",
     "sequence_points",
     "spider_score",
-    "verify_line",
+    "win_of",
 ]
 
 
@@ -328,44 +328,30 @@ def replay(board: Board, moves: Iterable[Move] | str) -> Position:
     return position
 
 
-def verify_line(board: Board, line: str | Sequence[int]) -> int:
-    """Return how many moves a won line has: the fast path of the referee, for bulk use.
+class Win(NamedTuple):
+    """What a won line comes to: its moves, deals included; the deals among them; its Spider score."""
 
-    Parameters
-    ----------
-    board
-        What the line is played on.
-    line
-        Its text, or the engine's numbers of its moves.
+    moves: int
+    deals: int
+    score: int
+
+
+def win_of(board: Board, line: str | Sequence[int]) -> Win:
+    """Return what a won line comes to, its text or the engine's numbers of its moves given.
+
+    The last deal of a line may complete several sets at once, more than the game needs: each of them scores.
 
     Raises
     ------
     LineError
         The line does not win the board with its last move; says where and why.
     """
-    if reaches(board.variant) and (count := winning_moves(board, line)) is not None:
-        return count
-    moves = _moves_of(line)
+    moves = parse_line(line) if isinstance(line, str) else [engine_move(move) for move in line]
     position = replay(board, moves)
     if not position.won:
         done, needed = position.sets_done, position.variant.sets_needed
         raise LineError(f"the line ends after {len(moves)} moves with {done} of {needed} sets removed")
-    return len(moves)
-
-
-def _moves_of(line: str | Sequence[int]) -> list[Move]:
-    return parse_line(line) if isinstance(line, str) else [engine_move(move) for move in line]
-
-
-def winning_score(board: Board, line: str | Sequence[int], moves: int) -> int:
-    """Return the Spider score of a won line of so many moves, given as for `verify_line`.
-
-    The last deal of a line may complete several sets at once, more than the game needs: each of them counts.
-    """
-    sets = board.variant.sets_needed
-    if sets * SET_SIZE < board.variant.cards:  # only then can there be more
-        sets = replay(board, _moves_of(line)).sets_done
-    return spider_score(moves, sets)
+    return Win(len(moves), moves.count(DEAL), spider_score(len(moves), position.sets_done))
 
 
 def spider_score(moves: int, sets: int) -> int:

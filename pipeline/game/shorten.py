@@ -20,7 +20,7 @@ from pipeline.game.boards import Board
 from pipeline.game.cards import SET_SIZE
 from pipeline.game.moves import DEAL, Move, encode_line, parse_line
 from pipeline.game.numbered import Column, NumberedGame, State
-from pipeline.game.rules import verify_line
+from pipeline.game.rules import win_of
 from pipeline.game.shortcuts import ShortcutSearch
 
 MOST_LOST = 6  # moves that may become impossible before an edit is given up
@@ -38,12 +38,12 @@ def shorten(board: Board, line: str) -> str:
     LineError
         The line does not win the board.
     """
-    verify_line(board, line)
+    win_of(board, line)
     way = _Way(NumberedGame(board), parse_line(line))
     while way.edit() + way.take_shortcuts():
         pass
     shorter = encode_line(way.moves)
-    verify_line(board, shorter)
+    win_of(board, shorter)
     return shorter
 
 

@@ -12,9 +12,10 @@ from pipeline.errors import BoardError, DataError, SolverFault
 from pipeline.game.boards import Board, check_board, read_board
 from pipeline.game.cards import card_text
 from pipeline.game.lines import DEAL, Move, encode_line, parse_line, step_text
-from pipeline.game.rules import Position, winning_score
+from pipeline.game.rules import Position
 from pipeline.game.variants import Variant
 from pipeline.game.variants.reading import FILE_BYTES
+from pipeline.referee.replay import verify_line
 from pipeline.solver import Outcome, Solver
 
 HINT_LIMIT = 167_000
@@ -148,8 +149,7 @@ class Guide:
     def _continued(self, board: Board, rest: list[Move]) -> Hint:
         variant, line = board.variant, encode_line(rest)
         known = (variant.id, board.numbering, board.seed, "won", 0, 0, self.node_limit)
-        score = winning_score(board, line, len(rest))
-        return Hint(board, Outcome(*known, line, len(rest), rest.count(DEAL), score), rest[0])
+        return Hint(board, Outcome(*known, line, *verify_line(board, line)), rest[0])
 
 
 class _Followed:

@@ -24,9 +24,9 @@ from pipeline.dataset.files import remove, rename, target_of, write_file
 from pipeline.errors import DataError, LineError, UsageError
 from pipeline.game.boards import board_json
 from pipeline.game.deals import deal
-from pipeline.game.rules import verify_line, winning_score
 from pipeline.game.variants import RULE_FIELDS, Variant, load_variant, variant_ids
 from pipeline.pools.rows import PoolRow
+from pipeline.referee.replay import verify_line
 
 FORMAT = 1
 FORMS = ("json", "csv", "numbers")
@@ -235,7 +235,7 @@ def faults(pool: Pool, variant: Variant, advance: Callable[[int], None] = lambda
         advance(1)
         try:
             board = deal(variant, row.seed, numbering)
-            moves = verify_line(board, row.line)
+            win = verify_line(board, row.line)
         except (LineError, UsageError) as error:
             yield Fault(row.seed, str(error), replay=True)
             continue
@@ -246,7 +246,7 @@ def faults(pool: Pool, variant: Variant, advance: Callable[[int], None] = lambda
             cards["stock"],
         ):
             yield Fault(row.seed, f"its cards are not those of {numbering} deal {row.seed}", replay=False)
-        expected = moves, winning_score(board, row.line, moves)
+        expected = win.moves, win.score
         if (row.moves, row.score) != expected:
             stored = f"moves {row.moves}, score {row.score}"
             yield Fault(row.seed, f"its line has moves, score {expected}, the row says {stored}", replay=False)

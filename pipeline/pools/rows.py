@@ -8,9 +8,9 @@ from typing import NamedTuple
 from pipeline.errors import LineError, SolverFault
 from pipeline.game.boards import board_json
 from pipeline.game.deals import deal
-from pipeline.game.rules import verify_line, winning_score
 from pipeline.game.variants import Variant
 from pipeline.pools.difficulty import difficulty
+from pipeline.referee.replay import verify_line
 
 
 class WonDeal(NamedTuple):
@@ -60,7 +60,7 @@ def make_rows(variant: Variant, numbering: str, deals: Iterable[WonDeal]) -> lis
 def _row(variant: Variant, numbering: str, won: WonDeal) -> PoolRow:
     board = deal(variant, won.seed, numbering)
     try:
-        moves = verify_line(board, won.line)
+        win = verify_line(board, won.line)
     except LineError as error:
         raise SolverFault(
             f"{variant.id} {numbering} {won.seed}: the dataset's line does not replay: {error}"
@@ -68,10 +68,10 @@ def _row(variant: Variant, numbering: str, won: WonDeal) -> PoolRow:
     cards = board_json(board)
     return PoolRow(
         won.seed,
-        difficulty(board, won.positions, moves),
+        difficulty(board, won.positions, win.moves),
         won.positions,
-        moves,
-        winning_score(board, won.line, moves),
+        win.moves,
+        win.score,
         won.line,
         tuple(cards["columns"]),
         tuple(cards["face_down"]),

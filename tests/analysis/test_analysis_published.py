@@ -12,8 +12,8 @@ from pipeline.dataset.manifest import read_runs
 from pipeline.dataset.rows import rows_of
 from pipeline.dataset.store import Partition, Store
 from pipeline.game.deals import deal
-from pipeline.game.rules import verify_line
 from pipeline.game.variants import MAIN_VARIANTS, load_variant, variant_ids
+from pipeline.referee.replay import verify_line
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "data" / "published"
@@ -55,7 +55,7 @@ def test_published_lines_win(name):
     variant = load_variant(name)
     for row in rows(name)[::25]:
         if row.verdict == "won":
-            assert verify_line(deal(variant, row.seed), row.line) == row.moves
+            assert verify_line(deal(variant, row.seed), row.line).moves == row.moves
 
 
 def test_the_published_report_is_what_the_rows_say():

@@ -12,9 +12,9 @@ import pytest
 from pipeline.cli.main import run_command
 from pipeline.game.boards import read_board
 from pipeline.game.deals import deal
-from pipeline.game.rules import verify_line
 from pipeline.game.variants import MAIN_VARIANTS, load_variant
 from pipeline.pools import daily as days
+from pipeline.referee.replay import verify_line
 from pipeline.runs.settling import StoppedError
 
 BUILD = ("pool", "build", "--variant", "spider-1", "--count", "12", "--workers", "1")
@@ -153,7 +153,7 @@ def test_export_writes_every_form(ok, pool, tmp_path):
     content = json.loads(ok("pool", "export", pool))
     assert [entry["seed"] for entry in content["deals"]] == list(range(1, 13))
     for entry in content["deals"]:
-        assert verify_line(deal(load_variant("spider-1"), entry["seed"]), entry["line"]) == entry["moves"]
+        assert verify_line(deal(load_variant("spider-1"), entry["seed"]), entry["line"]).moves == entry["moves"]
     assert ok("pool", "export", pool, "--format", "numbers") == "".join(f"{n}\n" for n in range(1, 13))
     assert ok("pool", "export", pool, "--format", "csv", "--out", tmp_path / "pool.csv") == ""
     assert (tmp_path / "pool.csv").read_text().count("\n") == 13

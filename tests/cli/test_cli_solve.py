@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import run_command
+from pipeline.cli.solve import _shortened
 from pipeline.errors import SolverFault
 from pipeline.game import variants
 from pipeline.game.boards import board_json, board_text, read_board
 from pipeline.game.deals import deal
-from pipeline.game.rules import Position, replay, verify_line
+from pipeline.game.rules import Position, replay
 from pipeline.game.variants import load_variant, variant_ids
+from pipeline.referee.replay import verify_line
+from pipeline.solver import solve
 
 VARIANTS = Path(variants.__file__).parent
 SPIDER_1 = load_variant("spider-1")
@@ -79,7 +82,7 @@ def test_solve_json_holds_the_outcome_and_its_line_wins(solved):
     assert list(solved) == SOLVE_KEYS
     assert (solved["variant"], solved["numbering"], solved["seed"]) == ("spider-1", "native", 5)
     assert (solved["verdict"], solved["node_limit"]) == ("won", 1_000_000)
-    assert verify_line(deal(SPIDER_1, 5), solved["line"]) == solved["moves"] == len(solved["steps"])
+    assert verify_line(deal(SPIDER_1, 5), solved["line"]).moves == solved["moves"] == len(solved["steps"])
     assert solved["score"] == 500 - solved["moves"] + 800
 
 
@@ -104,7 +107,14 @@ def test_solve_text_says_the_same(ok, solved):
 def test_solve_shorten_is_never_longer_and_wins(ok, solved):
     short = json.loads(ok("solve", "--variant", "spider-1", "--seed", 5, "--shorten", "--format", "json"))
     assert short["moves"] <= solved["moves"]
-    assert verify_line(deal(SPIDER_1, 5), short["line"]) == short["moves"] == len(short["steps"])
+    assert verify_line(deal(SPIDER_1, 5), short["line"]).moves == short["moves"] == len(short["steps"])
+
+
+def test_a_shorter_line_brings_all_that_is_said_of_it():
+    outcome = solve(deal(SPIDER_1, 5), 10_000)
+    short = _shortened(deal(SPIDER_1, 5), changed(outcome, deals=0))
+    assert (short.moves, short.deals, short.score) == verify_line(deal(SPIDER_1, 5), short.line)
+    assert short.deals == 5
 
 
 @pytest.mark.parametrize("form", [board_text, board_json])
@@ -271,7 +281,7 @@ def test_hint_begins_a_win(ok, tmp_path, solved):
     assert move["proved"] is True
     replay(board, move["line"])
     assert found["line"].startswith(move["line"])
-    assert verify_line(board, found["line"]) == found["moves"]
+    assert verify_line(board, found["line"]).moves == found["moves"]
     solution = tmp_path / "hint.json"
     solution.write_text(json.dumps(found))
     assert ok("replay", solution, "--board", path).endswith(f"won in {found['moves']} moves\n")

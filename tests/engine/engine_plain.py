@@ -18,8 +18,8 @@ def main() -> None:
     from engine_deals import facts, numbered, searcher  # after the capacities: modules take them over when imported
 
     from pipeline.game.deals import deal
-    from pipeline.game.rules import verify_line
     from pipeline.game.variants import load_variant
+    from pipeline.referee.replay import verify_line
 
     found = []
     for variant, seed, limit in job["deals"]:

@@ -23,7 +23,8 @@ from pipeline.engine.memory import (
 from pipeline.engine.records import DEAL_ALL, DEAL_BLOCKED, DEAL_NON_EMPTY, Rules, Start
 from pipeline.engine.search import Search
 from pipeline.game.boards import Board
-from pipeline.game.rules import Position, verify_line
+from pipeline.game.rules import Position
+from pipeline.referee.replay import verify_line
 from pipeline.solver import engine_rules
 
 SPIDER = Rules(10, DEAL_BLOCKED, 0, 0, False, 8)

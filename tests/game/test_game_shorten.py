@@ -4,8 +4,9 @@ from pipeline.errors import LineError
 from pipeline.game.deals import deal
 from pipeline.game.lines import encode_line, parse_line, shorten
 from pipeline.game.moves import Move
-from pipeline.game.rules import Position, verify_line
+from pipeline.game.rules import Position
 from pipeline.game.variants import MAIN_VARIANTS
+from pipeline.referee.replay import verify_line
 
 RUN = "KS QS JS 10S 9S 8S 7S"
 
@@ -43,7 +44,7 @@ def test_won_lines_get_shorter_never_longer_and_still_win(won_lines):
     for variant, seed, line in won_lines[: 2 * len(MAIN_VARIANTS) : 2]:
         board = deal(variant, seed)
         shorter = shorten(board, line)
-        assert verify_line(board, shorter) == len(parse_line(shorter)) <= len(parse_line(line))
+        assert verify_line(board, shorter).moves == len(parse_line(shorter)) <= len(parse_line(line))
         before += len(parse_line(line))
         after += len(parse_line(shorter))
     assert after < 0.95 * before
@@ -70,7 +71,7 @@ def test_needless_moves_put_in_are_found(variant_id, won_lines):
         position.play(move)
     assert added
     padded = encode_line(moves)
-    assert verify_line(board, padded) == len(parse_line(line)) + 2 * added
+    assert verify_line(board, padded).moves == len(parse_line(line)) + 2 * added
     assert len(parse_line(shorten(board, padded))) <= len(parse_line(line))
 
 

@@ -8,9 +8,10 @@ import pytest
 from pipeline.game.boards import board_json
 from pipeline.game.deals import deal
 from pipeline.game.lines import parse_line
-from pipeline.game.rules import Position, replay, verify_line
+from pipeline.game.rules import Position, replay
 from pipeline.game.variants import MAIN_VARIANTS, load_variant
 from pipeline.pools.hint import HINT_LIMIT, Guide, Hint, answer_stream, hint, hint_json
+from pipeline.referee.replay import verify_line
 from pipeline.solver import Solver
 
 
@@ -36,7 +37,7 @@ def test_a_hint_half_way_begins_a_win(solver, name):
         found = hint(board, solver=solver)
         assert found.proved
         assert found.move == parse_line(found.outcome.line)[0]
-        assert verify_line(board, found.outcome.line) == found.outcome.moves
+        assert verify_line(board, found.outcome.line).moves == found.outcome.moves
         answer = hint_json(found)
         assert answer["move"]["text"] == found.text
         assert answer["move"]["proved"] is True
@@ -106,14 +107,14 @@ def in_play(name, seed):
 def test_a_stream_that_follows_its_hints_ends_won(solver, name, seed):
     ask, position = Asked(solver), in_play(name, seed)
     first = ask(position.board())
-    assert verify_line(position.board(), first["line"]) == first["moves"]
+    assert verify_line(position.board(), first["line"]).moves == first["moves"]
     line = parse_line(first["line"])
     for played, move in enumerate(line):
         answer = ask(position.board())
         assert (answer["verdict"], answer["moves"]) == ("won", len(line) - played)
         assert parse_line(answer["move"]["line"]) == [move]
         assert parse_line(answer["line"]) == line[played:]
-        assert verify_line(position.board(), answer["line"]) == answer["moves"]
+        assert verify_line(position.board(), answer["line"]).moves == answer["moves"]
         assert (answer["positions"] == 0) == (played > 0)
         position.play(move)
     assert position.won

@@ -13,11 +13,11 @@ from pipeline.dataset.store import Partition, Store
 from pipeline.errors import DataError, SolverFault, StoreError, UsageError
 from pipeline.game.boards import read_board
 from pipeline.game.deals import deal
-from pipeline.game.rules import verify_line
 from pipeline.game.variants import load_variant
 from pipeline.pools import pool as pools
 from pipeline.pools.building import Order, build_pool
 from pipeline.pools.rows import WonDeal, make_rows
+from pipeline.referee.replay import verify_line
 from pipeline.runs.settling import Settling
 
 SPIDER_1 = load_variant("spider-1")
@@ -49,7 +49,7 @@ def test_a_pool_holds_the_first_deals_that_are_won(built):
     assert header.tried > 20
     assert [row.seed for row in rows] == sorted({row.seed for row in rows})
     for row in rows:
-        assert verify_line(deal(SPIDER_1, row.seed), row.line) == row.moves
+        assert verify_line(deal(SPIDER_1, row.seed), row.line).moves == row.moves
         assert row.positions <= 600
         assert row.score == 1300 - row.moves
         assert 1 <= row.difficulty <= 5

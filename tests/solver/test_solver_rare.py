@@ -11,8 +11,9 @@ from pipeline.engine.memory import MAX_MOVES
 from pipeline.game.boards import read_board
 from pipeline.game.deals import deal
 from pipeline.game.lines import parse_line, shorten
-from pipeline.game.rules import Position, replay, spider_score, verify_line
+from pipeline.game.rules import Position, replay, spider_score
 from pipeline.game.variants import load_variant, read_variant
+from pipeline.referee.replay import verify_line
 from pipeline.solver import Solver
 
 RANKS = ["K", "Q", "J", "10", "9", "8", "7", "6", "5", "4", "3", "2", "A"]
@@ -62,8 +63,8 @@ def test_a_shortened_line_ends_where_it_wins(tmp_path):
         variant=game,
     )
     line = "badcab2ca2cdac3ae"
-    assert verify_line(board, line) == 7
-    assert verify_line(board, shorten(board, line)) <= 7
+    assert verify_line(board, line).moves == 7
+    assert verify_line(board, shorten(board, line)).moves <= 7
 
 
 def test_a_board_with_more_moves_than_the_beam_lists_is_settled():

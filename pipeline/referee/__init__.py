@@ -1,0 +1,1 @@
+"""The referee: proves every won line and every certificate of loss by compiled rules of its own."""

@@ -1,0 +1,51 @@
+"""Every win is proved here: a line is replayed once, by compiled rules that share no code with the engine.
+
+`game.rules` has the same rules to be read, puts a fault into words, and replays a sample in every `verify`. Tests hold
+the two together move by move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pipeline.errors import SolverFault
+from pipeline.game import rules
+from pipeline.game.boards import Board
+from pipeline.game.moves import MOVES_BY_TEXT, engine_number, split_line
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_NUMBERS = {text: engine_number(move) for text, move in MOVES_BY_TEXT.items()}
+
+
+def verify_line(board: Board, line: str | Sequence[int] | npt.NDArray[np.uint16]) -> rules.Win:
+    """Return what a won line comes to.
+
+    Parameters
+    ----------
+    board
+        What the line is played on.
+    line
+        Its text, or the engine's numbers of its moves; an array of them is fastest.
+
+    Raises
+    ------
+    LineError
+        The line does not win the board with its last move; says where and why.
+    SolverFault
+        The compiled rules find a fault that `game.rules` does not.
+    """
+    import numpy as np
+
+    from pipeline.referee.table import WON, empty_table, packed, replay
+
+    numbers = [_NUMBERS[text] for text in split_line(line)] if isinstance(line, str) else line
+    moves = np.asarray(numbers, np.uint16)
+    verdict, _, deals, sets = replay(empty_table(board.variant), packed(board), moves)
+    if verdict == WON:
+        return rules.Win(len(moves), deals, rules.spider_score(len(moves), sets))
+    rules.win_of(board, line if isinstance(line, str) else moves.tolist())
+    raise SolverFault(f"{board.variant.id}: the referee and the rules differ on the line {line}")
