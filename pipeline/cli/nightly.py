@@ -264,14 +264,14 @@ class _Work:
         return {f"{entry['variant']}/{entry['numbering']}": entry for entry in content["variants"]}
 
     def _summary(self, totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
-        from pipeline.version import SOLVER
+        from pipeline.version import solver_id
 
         audit = self.audit
         assert audit is not None
         return {
             "date": self.night.date,
             "status": self.night.status,
-            "solver": SOLVER,
+            "solver": solver_id(),
             "seconds": round(time.monotonic() - self.began, 1),
             "variants": [self._variant_entry(partition, nodes, totals) for partition, nodes in self._jobs()],
             "verified": {"parts": audit.parts, "lines": audit.lines, "faults": len(audit.faults)},

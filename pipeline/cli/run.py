@@ -166,10 +166,10 @@ def _show_plan(settings: RunSettings, output_format: str) -> None:
     from pipeline.dataset.store import Store
     from pipeline.runs.overview import estimate_seconds
     from pipeline.runs.run import plan_jobs
-    from pipeline.version import SOLVER
+    from pipeline.version import solver_id
 
     store = Store(settings.data)
-    jobs = plan_jobs(settings, store, SOLVER)
+    jobs = plan_jobs(settings, store, solver_id())
     rows = []
     for job in jobs:
         seconds = estimate_seconds(store, [job], settings.workers)

@@ -387,8 +387,8 @@ def _variant_text(variant: Variant) -> str:
 def bench(seconds: float, output_format: str, verbosity: int) -> None:
     r"""Compute the bench signature and measure the speed.
 
-    The signature is one number over fixed searches: it changes when, and only when, what the search does changes, and
-    must be the one this version was published with (else exit code 4). The speed is positions a second of spider-4
+    The signature is one number over the outcomes of fixed searches. It must be the one this version was published with
+    (else exit code 4): then the search does here what it does elsewhere. The speed is positions a second of spider-4
     deals on one thread, by CPU time, the compiler's time left out.
 
     \b

@@ -53,7 +53,7 @@ SCHEMA = pa.schema(
         _field("moves", pa.int16(), "moves of the line, stock deals included", null=True),
         _field("deals", pa.int16(), "stock deals of the line", null=True),
         _field("score", pa.int16(), "500 - moves + 100 a set", null=True),
-        _field("solver", _WORD, "version and bench signature"),
+        _field("solver", _WORD, "version and hash of the engine"),
         _field("rules_hash", _WORD, "of the variant's rules"),
         _field("seconds", pa.float32(), "processor time of the search", volatile=True),
         _field("run_id", _WORD, "the run that settled it, see runs/", volatile=True),

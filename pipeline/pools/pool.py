@@ -61,7 +61,7 @@ class Header:
     node_limit
         Positions within which every deal of the pool was won.
     solvers
-        Versions and bench signatures of the solvers that found the lines.
+        Ids of the solvers that found the lines.
     first_seed, last_seed
         The deals that were tried; those of them that are not in the pool were not won within the limit.
     tried, deals

@@ -29,7 +29,7 @@ from pipeline.game.variants import MAIN_VARIANTS, Variant, load_variant
 from pipeline.pools import daily, difficulty
 from pipeline.runs.settling import Settling, won_within
 from pipeline.solver import DEFAULT_LIMIT
-from pipeline.version import SOLVER
+from pipeline.version import solver_id
 
 NUMBERING = "native"
 GOLDEN_DAYS = 60
@@ -46,7 +46,7 @@ def calibrate(variants: Sequence[Variant], deals: int, settling: Settling) -> di
         if variant.id in MAIN_VARIANTS:
             together += measured
     return {
-        "solver": SOLVER,
+        "solver": solver_id(),
         "node_limit": DEFAULT_LIMIT,
         "playouts": difficulty.PLAYOUTS,
         "variants": entries,
@@ -64,7 +64,7 @@ def freeze(variants: Sequence[Variant], known: dict[str, Any], settling: Settlin
     for variant in variants:
         if variant.id not in entries:
             skipped = skipped_candidates(variant, _dates(), settling)
-            entries[variant.id] = {"rules_hash": variant.rules_hash, "solver": SOLVER, "skipped": skipped}
+            entries[variant.id] = {"rules_hash": variant.rules_hash, "solver": solver_id(), "skipped": skipped}
     return {
         "first": daily.FIRST_DATE.isoformat(),
         "last": daily.LAST_DATE.isoformat(),

@@ -65,9 +65,9 @@ def run(
     """
     began = time.monotonic()
     if solver is None:
-        from pipeline.version import SOLVER
+        from pipeline.version import solver_id
 
-        solver = SOLVER
+        solver = solver_id()
     if settings.executor == "processes":
         start_fork_server(getattr(settler, "modules", ()))
     say = echo or (lambda _text: None)

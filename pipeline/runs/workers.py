@@ -58,7 +58,7 @@ class Settler(Protocol):
     """What settles deals; one a worker."""
 
     def identity(self) -> str:
-        """Return the solver's version with the bench signature recomputed here."""
+        """Return the solver's id once the bench signature is recomputed here."""
 
     def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> Any:
         """Return the outcome of one deal, an object with the fields of `pipeline.solver.Outcome`."""
@@ -75,11 +75,12 @@ class SolverSettler:
         self._solver = Solver()
 
     def identity(self) -> str:
-        """Return the version with the bench signature recomputed in this process."""
+        """Return the id of the solver here, with the bench signature if that is not what it should be."""
         from pipeline.engine.bench import signature
-        from pipeline.version import __version__
+        from pipeline.version import SIGNATURE, solver_id
 
-        return f"{__version__}+{signature()}"
+        found = signature()
+        return solver_id() if found == SIGNATURE else f"{solver_id()} with bench {found}"
 
     @staticmethod
     def warm(variants: Sequence[Variant]) -> None:

@@ -52,10 +52,10 @@ class TrialSettler(SolverSettler):
 
 def trial_identity(weights: Path) -> str:
     """Return the version with a checksum of the weights: what a row's `solver` says."""
-    from pipeline.version import SOLVER
+    from pipeline.version import solver_id
 
     read_weights(weights)
-    return f"{SOLVER}-weights-{zlib.crc32(weights.read_bytes()):08x}"
+    return f"{solver_id()}-weights-{zlib.crc32(weights.read_bytes()):08x}"
 
 
 def run_trial(settings: RunSettings, weights: Path | None, progress: Progress | None = None) -> RunSummary:

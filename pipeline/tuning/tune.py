@@ -104,7 +104,7 @@ class Plan:
 
     def identity(self) -> dict[str, Any]:
         """Return what a state must have been made with to go on, as JSON values."""
-        from pipeline.version import SOLVER
+        from pipeline.version import solver_id
 
         return {
             "variants": {variant.id: variant.rules_hash for variant in self.variants},
@@ -114,7 +114,7 @@ class Plan:
             "population": self.population,
             "seed": self.seed,
             "first_seed": self.first_seed,
-            "solver": SOLVER,
+            "solver": solver_id(),
         }
 
 

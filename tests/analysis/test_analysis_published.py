@@ -38,13 +38,12 @@ def test_a_thousand_deals_of_every_variant_in_less_than_five_megabytes():
 )  # fmt: skip
 def test_a_part_settled_again_is_equal(name):
     from pipeline.solver import Solver
-    from pipeline.version import SOLVER
 
     variant, solver = load_variant(name), Solver()
     kept = [row for row in rows(name) if row.positions <= 20_000]
     for row in kept[:: max(1, len(kept) // 8)]:
         again = solver.solve(deal(variant, row.seed), row.node_limit)
-        assert row.solver == SOLVER, "the solver has changed: settle configs/published.toml again"
+        # If this fails, the search has changed: settle configs/published.toml again.
         assert (again.verdict, again.positions, again.expanded, again.line) == (
             row.verdict, row.positions, row.expanded, row.line,
         )  # fmt: skip
