@@ -1,16 +1,17 @@
-"""The README against the program: what it shows is run, what it lists is complete.
+"""The pages against the program: what they show is run, what they list is complete.
 
-    python tests/test_readme.py --update     rewrites its outputs and tables from real runs
+    python tests/test_pages.py --update [PAGE ...]     rewrites outputs and tables of pages from real runs
 
-A block of commands (`$ ...`) or of Python after `<!-- tested -->` is executed, in the order of the page and in one
-scratch directory with the configurations; the Python's output is the block that follows it. `<!-- tested, slow -->` is
-left to `-m slow` and `--update`. What differs from run to run is masked: see `VARIES`, and `; varies: REGEX` in a mark.
-Between `<!-- table: NAME -->` and `<!-- end -->` stands what `TABLES` makes.
+A block of commands (`$ ...`) or of Python after `<!-- tested -->` is executed, in the order of its page and in a
+scratch directory that the page has for itself, with the configurations in it; the Python's output is the block that
+follows it. `<!-- tested, slow -->` is left to `-m slow` and `--update`. What differs from run to run is masked: see
+`VARIES`, and `; varies: REGEX` in a mark. Between `<!-- table: NAME -->` and `<!-- end -->` stands what `TABLES` makes.
 """
 
 from __future__ import annotations
 
 import ast
+import csv
 import difflib
 import hashlib
 import json
@@ -22,23 +23,37 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import click
 import pytest
+from test_architecture import MAY_IMPORT
 
 from pipeline.cli.main import COMMANDS, cli
 from pipeline.dataset.schema import SCHEMA, VERSION, VOLATILE
 from pipeline.game.cards import cards_text
 from pipeline.game.deals import deal, native_draws
-from pipeline.game.variants import load_variant, variant_ids
+from pipeline.game.variants import MAIN_VARIANTS, load_variant, variant_ids
 from pipeline.pools.pool import _SCHEMA as POOL_SCHEMA
 from pipeline.runs.settings import NIGHTLY, SETTINGS, VARIANT_KEYS
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
+PAGES = (
+    "README.md",
+    ".github/CONTRIBUTING.md",
+    "configs/README.md",
+    "data/README.md",
+    "pipeline/README.md",
+    "pipeline/engine/README.md",
+    "pipeline/game/README.md",
+    "pipeline/pools/README.md",
+    "reports/README.md",
+)
 PUBLISHED = ROOT / "data" / "published"
+HEADLINE = ROOT / "reports" / "published" / "report.csv"
+FIGURES = ("<!-- published-figures -->", "<!-- /published-figures -->")
+UPDATE = "python tests/test_pages.py --update"
 
 VARIES = (
     (r"(?m)^(still at it|compiling the engine|measuring for).*\n", ""),
@@ -55,8 +70,9 @@ _MARK = re.compile(r"<!-- tested(?P<slow>, slow)?(?:; varies: (?P<varies>.+))? -
 
 @dataclass
 class Block:
-    """A tested block: the lines `start` to `stop` of the page are its output, all or command by command."""
+    """A tested block of a page: its lines `start` to `stop` are the output, all or command by command."""
 
+    page: str
     number: int
     slow: bool
     varies: str | None
@@ -67,25 +83,29 @@ class Block:
 
     def __str__(self) -> str:
         first = next((line for line in self.source if line.strip()), "")
-        return f"{self.number:02d} {first.removeprefix('$ ')[:40]}"
+        return f"{self.page} {self.number:02d} {first.removeprefix('$ ')[:40]}"
 
     @property
     def shown(self) -> list[str]:
-        return self.source if self.kind == "console" else page()[self.start : self.stop]
+        return self.source if self.kind == "console" else lines_of(self.page)[self.start : self.stop]
 
     def commands(self) -> list[str]:
-        """The commands of a console block."""
-        found: list[str] = []
+        """Return the commands of a console block."""
+        commands: list[str] = []
         for line in self.source:
             if line.startswith("$ "):
-                found.append(line[2:])
-            elif found and found[-1].endswith("\\"):
-                found[-1] += "\n" + line
-        return found
+                commands.append(line[2:])
+            elif commands and commands[-1].endswith("\\"):
+                commands[-1] += "\n" + line
+        return commands
 
 
-def page() -> list[str]:
-    return README.read_text(encoding="utf-8").splitlines()
+def lines_of(page: str) -> list[str]:
+    return (ROOT / page).read_text(encoding="utf-8").splitlines()
+
+
+def write(page: str, lines: list[str]) -> None:
+    (ROOT / page).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def fences(lines: list[str]) -> Iterator[tuple[int, int, str]]:
@@ -100,17 +120,17 @@ def fences(lines: list[str]) -> Iterator[tuple[int, int, str]]:
                 start = None
 
 
-def blocks() -> list[Block]:
-    lines, found = page(), []
+def blocks(page: str) -> list[Block]:
+    lines = lines_of(page)
+    tested: list[Block] = []
     spans = list(fences(lines))
     for place, (start, stop, kind) in enumerate(spans):
         mark = _MARK.fullmatch(lines[start - 2])
         if mark:
             output = spans[place + 1][:2] if kind == "python" else (start, stop)
-            found.append(
-                Block(len(found), bool(mark["slow"]), mark["varies"], kind, lines[start:stop], output[0], output[1])
-            )
-    return found
+            varies = mark["varies"]
+            tested.append(Block(page, len(tested), bool(mark["slow"]), varies, kind, lines[start:stop], *output))
+    return tested
 
 
 def masked(text: str, varies: str | None) -> list[str]:
@@ -122,10 +142,10 @@ def masked(text: str, varies: str | None) -> list[str]:
 
 
 class Session:
-    """The scratch directory in which a reader tries the page from its top to its end."""
+    """The scratch directory in which a reader tries a page from its top to its end."""
 
-    def __init__(self, folder: Path, *, slow: bool) -> None:
-        self.folder, self.slow, self.done = folder, slow, 0
+    def __init__(self, page: str, folder: Path, *, slow: bool) -> None:
+        self.page, self.folder, self.slow, self.done = page, folder, slow, 0
         self.results: dict[int, list[str]] = {}
         (folder / "configs").symlink_to(ROOT / "configs")
         programs = folder / ".bin"
@@ -146,7 +166,7 @@ class Session:
 
     def output_of(self, block: Block) -> list[str]:
         """Run what comes before a block, if it has not been run, and the block; return what the page should show."""
-        for other in blocks()[self.done : block.number + 1]:
+        for other in blocks(self.page)[self.done : block.number + 1]:
             if self.slow or not other.slow:
                 self.results[other.number] = list(self._run(other))
         self.done = max(self.done, block.number + 1)
@@ -215,11 +235,13 @@ def columns_table() -> Iterator[str]:
 
 
 def pool_table() -> Iterator[str]:
-    yield "| column | type |"
-    yield "|---|---|"
+    schema = json.loads((ROOT / "pipeline" / "pools" / "schemas" / "pool.json").read_text(encoding="utf-8"))
+    about = schema["properties"]["deals"]["items"]["properties"]
+    yield "| column | type | meaning |"
+    yield "|---|---|---|"
     for field in POOL_SCHEMA:
         kind = str(field.type).replace("list<item: ", "list of ").replace("list<element: ", "list of ").rstrip(">")
-        yield f"| `{field.name}` | {kind} |"
+        yield f"| `{field.name}` | {kind} | {about[field.name]['description']} |"
 
 
 def variants_table() -> Iterator[str]:
@@ -229,19 +251,6 @@ def variants_table() -> Iterator[str]:
         variant = load_variant(name)
         numberings = ", ".join(variant.numberings)
         yield f"| `{name}` | {variant.name} | {variant.cards} | {len(variant.columns)} | {numberings} |"
-
-
-def modules() -> list[Path]:
-    return sorted(path for path in (ROOT / "pipeline").rglob("*.py") if "__pycache__" not in path.parts)
-
-
-def files_table() -> Iterator[str]:
-    yield "| file | what it is |"
-    yield "|---|---|"
-    for path in modules():
-        about = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        sentence = " ".join(about.split("\n\n")[0].split())
-        yield f"| `{path.relative_to(ROOT).as_posix()}` | {sentence} |"
 
 
 def vectors_table() -> Iterator[str]:
@@ -263,7 +272,35 @@ def vectors_table() -> Iterator[str]:
         yield f"| `{name}` | `{digest.hexdigest()[:16]}` |"
 
 
-def published_figures(run: Callable[[list[str]], str] | None = None) -> Iterator[str]:
+def rooms_table() -> Iterator[str]:
+    yield "| room | what it is | imports |"
+    yield "|---|---|---|"
+    for room, others in MAY_IMPORT.items():
+        place = ROOT / "pipeline" / room
+        path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        about = " ".join(
+            (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n\n")[0].split()
+        )
+        names = [f"`{name}`" for name in MAY_IMPORT if name in others - {"errors", "version"}]
+        yield f"| `{room}` | {about} | {'all' if len(names) == len(MAY_IMPORT) - 3 else ', '.join(names)} |"
+
+
+def headline_table() -> Iterator[str]:
+    yield "| variant | deals | won | lost | unsettled | proved | at most | 95% interval | another solver |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    documented = {"spider-1": "97%", "grounds-for-a-divorce": "39%"}
+    rows = {row["variant"]: row for row in csv.DictReader(HEADLINE.read_text(encoding="utf-8").splitlines())}
+    for name in MAIN_VARIANTS:
+        row = rows[name]
+        counts = " | ".join(f"{int(row[key]):,}" for key in ("deals", "won", "lost", "unsettled"))
+        proved, upper, low, high = (
+            f"{float(row[key]):.2%}" for key in ("proved_win_rate", "upper_bound", "interval_low", "interval_high")
+        )
+        title = load_variant(name).name
+        yield f"| {title} | {counts} | {proved} | {upper} | {low} to {high} | {documented.get(name, '-')} |"
+
+
+def published_figures() -> Iterator[str]:
     """The report on the published sample, its headings one level down."""
     words = ["report", "--data", str(PUBLISHED), "--format", "markdown"]
     call = subprocess.run(
@@ -274,12 +311,13 @@ def published_figures(run: Callable[[list[str]], str] | None = None) -> Iterator
 
 
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    "headline": headline_table,
     "settings": settings_table,
     "nightly": nightly_table,
     "columns": columns_table,
     "pool": pool_table,
     "variants": variants_table,
-    "files": files_table,
+    "rooms": rooms_table,
     "vectors": vectors_table,
 }
 
@@ -289,10 +327,20 @@ def region(lines: list[str], first: str, last: str) -> tuple[int, int]:
     return start, lines.index(last, start)
 
 
+def page_with(mark: str) -> str:
+    """Return the one page that has a line."""
+    (page,) = (page for page in PAGES if mark in lines_of(page))
+    return page
+
+
+def shown_region(first: str, last: str = "<!-- end -->") -> list[str]:
+    lines = lines_of(page_with(first))
+    start, stop = region(lines, first, last)
+    return lines[start:stop]
+
+
 def shown_table(name: str) -> list[str]:
-    lines = page()
-    start, stop = region(lines, f"<!-- table: {name} -->", "<!-- end -->")
-    return [line for line in lines[start:stop] if line.strip() or name == "vectors"]
+    return [line for line in shown_region(f"<!-- table: {name} -->") if line.strip() or name == "vectors"]
 
 
 def has_published() -> bool:
@@ -302,14 +350,18 @@ def has_published() -> bool:
 # ---- tests
 
 
-@pytest.fixture(scope="module")
-def session(tmp_path_factory):
-    return Session(tmp_path_factory.mktemp("readme"), slow=False)
+TESTED = [block for page in PAGES for block in blocks(page)]
 
 
 @pytest.fixture(scope="module")
-def slow_session(tmp_path_factory):
-    return Session(tmp_path_factory.mktemp("readme-slow"), slow=True)
+def session_of(tmp_path_factory):
+    """Return the session of a page, the same for all its blocks."""
+
+    @cache
+    def session(page, slow=False):
+        return Session(page, tmp_path_factory.mktemp("page"), slow=slow)
+
+    return session
 
 
 def check(session: Session, block: Block) -> None:
@@ -317,38 +369,55 @@ def check(session: Session, block: Block) -> None:
         if re.search(rf"^import {package}", "\n".join(block.source), re.MULTILINE):
             pytest.importorskip(package)
     shown, real = (masked("\n".join(lines) + "\n", block.varies) for lines in (block.shown, session.output_of(block)))
-    difference = "\n".join(difflib.unified_diff(shown, real, "README.md", "what happens", lineterm="", n=2))
-    assert not difference, f"{difference}\nIf that is right: python tests/test_readme.py --update"
+    difference = "\n".join(difflib.unified_diff(shown, real, block.page, "what happens", lineterm="", n=2))
+    assert not difference, f"{difference}\nIf that is right: {UPDATE} {block.page}"
 
 
-@pytest.mark.parametrize("block", [block for block in blocks() if not block.slow], ids=str)
-def test_what_the_page_shows_is_what_happens(session, block):
-    check(session, block)
+@pytest.mark.parametrize("block", [block for block in TESTED if not block.slow], ids=str)
+def test_what_a_page_shows_is_what_happens(session_of, block):
+    check(session_of(block.page), block)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", [block for block in blocks() if block.slow], ids=str)
-def test_what_takes_longer_is_so_too(slow_session, block):
-    check(slow_session, block)
+@pytest.mark.parametrize("block", [block for block in TESTED if block.slow], ids=str)
+def test_what_takes_longer_is_so_too(session_of, block):
+    check(session_of(block.page, slow=True), block)
 
 
-@pytest.mark.parametrize("name", [name for name in TABLES if name != "files"])
+@pytest.mark.parametrize("name", TABLES)
 def test_a_table_is_that_of_the_program(name):
-    assert shown_table(name) == list(TABLES[name]()), "python tests/test_readme.py --update"
-
-
-def test_every_module_is_in_the_file_table():
-    names = [line.split("`")[1] for line in shown_table("files")[2:]]
-    assert names == [path.relative_to(ROOT).as_posix() for path in modules()], "python tests/test_readme.py --update"
+    assert shown_table(name) == list(TABLES[name]()), UPDATE
 
 
 def test_the_published_figures_are_those_of_the_sample():
     if not has_published():
         pytest.skip("data/published is not in this checkout")
-    lines = page()
-    start, stop = region(lines, "<!-- published-figures -->", "<!-- /published-figures -->")
-    shown, real = ("\n".join(part).strip() for part in (lines[start:stop], published_figures()))
-    assert masked(shown, None) == masked(real, None), "python tests/test_readme.py --update"
+    shown, real = ("\n".join(part).strip() for part in (shown_region(*FIGURES), published_figures()))
+    assert masked(shown, None) == masked(real, None), UPDATE
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    lines = lines_of(page)
+    code = {place for start, stop, _ in fences(lines) for place in range(start, stop)}
+    text = "\n".join(line for place, line in enumerate(lines) if place not in code)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" not in target:
+            path, _, anchor = target.partition("#")
+            there = ROOT / (os.path.normpath(Path(page).parent / path) if path else page)
+            assert there.exists(), f"{page}: {target}"
+            if anchor:
+                assert anchor in anchors(there.read_text(encoding="utf-8")), f"{page}: {target}"
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors GitHub gives a page's headings."""
+    headings = re.findall(r"(?m)^#+ (.+)$", text)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_first_page_is_short():
+    assert len(lines_of("README.md")) <= 300
 
 
 def every_command(
@@ -366,10 +435,11 @@ def every_command(
 EVERY = dict(every_command())
 
 
-def calls_on_the_page() -> list[tuple[str, list[str]]]:
+def calls_on_pages() -> list[tuple[str, list[str]]]:
     """Every call of `winnable` in a fenced block, as the words after the program's name."""
-    lines = page()
-    text = "\n".join(line for start, stop, _ in fences(lines) for line in lines[start:stop]).replace("\\\n", " ")
+    pages = [lines_of(page) for page in PAGES]
+    fenced = (line for lines in pages for start, stop, _ in fences(lines) for line in lines[start:stop])
+    text = "\n".join(fenced).replace("\\\n", " ")
     found = []
     for match in re.finditer(r"(?m)(?:^|[\s/(])winnable ([a-z][^|;&\n#)]*)", text):
         call = re.sub(r"[<>]\s*\S+", "", match[1]).strip()
@@ -379,15 +449,15 @@ def calls_on_the_page() -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)
-def test_every_command_is_on_the_page_with_an_example(path):
+def test_every_command_is_on_a_page_with_an_example(path):
     command = EVERY[path]
     if not isinstance(command, click.Group) or command.invoke_without_command:
         wanted = " ".join(path)
-        assert any(call.startswith(wanted) for call, _ in calls_on_the_page()), f"no example of winnable {wanted}"
+        assert any(call.startswith(wanted) for call, _ in calls_on_pages()), f"no example of winnable {wanted}"
 
 
-def test_every_call_on_the_page_has_only_flags_that_exist():
-    calls = calls_on_the_page()
+def test_every_call_on_a_page_has_only_flags_that_exist():
+    calls = calls_on_pages()
     assert len(calls) > 30
     for call, words in calls:
         path = tuple(words[:2]) if tuple(words[:2]) in EVERY else (words[0],)
@@ -406,27 +476,23 @@ def test_the_examples_in_the_help_keep_their_lines(path):
     assert re.search(r"(?m)^ +winnable ", text)
 
 
-def test_a_manifest_has_the_keys_that_are_explained(session):
-    session.output_of(blocks()[0])
+def test_a_manifest_has_the_keys_that_are_explained(session_of):
+    page = page_with("<!-- manifest -->")
+    session = session_of(page)
+    session.output_of(blocks(page)[0])
     manifest = json.loads(next((session.folder / "data" / "runs").glob("*.json")).read_text(encoding="utf-8"))
-    explained = set(re.findall(r"`([a-z_]+)`", "\n".join(shown_region("manifest"))))
+    explained = set(re.findall(r"`([a-z_]+)`", "\n".join(shown_region("<!-- manifest -->"))))
     assert set(manifest) | set(manifest["deals"][0]) <= explained
 
 
-def shown_region(name: str) -> list[str]:
-    lines = page()
-    start, stop = region(lines, f"<!-- {name} -->", "<!-- end -->")
-    return lines[start:stop]
-
-
 def test_the_schema_version_is_the_one_in_use():
-    assert f"schema version is {VERSION}" in README.read_text(encoding="utf-8")
+    assert f"schema version is {VERSION}" in (ROOT / "data" / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_shuffle_on_the_page_deals_our_deals():
-    code = next("\n".join(block.source) for block in blocks() if "def native_deal" in "\n".join(block.source))
+def test_the_shuffle_on_its_page_deals_our_deals():
+    code = next(text for text in ("\n".join(block.source) for block in TESTED) if "def native_deal" in text)
     names: dict[str, object] = {"print": lambda *_: None}
-    exec(compile(code, "README.md", "exec"), names)
+    exec(compile(code, "the page", "exec"), names)
     native_deal = names["native_deal"]
     assert callable(native_deal)
     for name in variant_ids():
@@ -440,7 +506,7 @@ def test_the_shuffle_on_the_page_deals_our_deals():
 
 @pytest.mark.parametrize("name", ["setup-and-run", "test"])
 def test_the_two_commands_are_one_line_each(name):
-    lines = page()
+    lines = lines_of("README.md")
     place = lines.index(f"<!-- {name} -->")
     assert lines[place + 1] == "```console"
     assert lines[place + 3] == "```"
@@ -450,32 +516,34 @@ def test_the_two_commands_are_one_line_each(name):
 # ---- update
 
 
-def update() -> None:
+def update(pages: list[str]) -> None:
     for name, make in TABLES.items():
         replace(f"<!-- table: {name} -->", "<!-- end -->", list(make()))
     if has_published():
-        replace("<!-- published-figures -->", "<!-- /published-figures -->", list(published_figures()))
-    with tempfile.TemporaryDirectory() as folder:
-        session = Session(Path(folder), slow=True)
-        for number in range(len(blocks())):
-            block = blocks()[number]  # places move as outputs change
-            real = session.output_of(block)
-            same = partial(masked, varies=block.varies)
-            if same("\n".join(block.shown) + "\n") != same("\n".join(real) + "\n"):
-                print(f"changed: {block}")
-                lines = page()
-                lines[block.start : block.stop] = real
-                README.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        replace(*FIGURES, list(published_figures()))
+    for page in pages or PAGES:
+        with tempfile.TemporaryDirectory() as folder:
+            session = Session(page, Path(folder), slow=True)
+            for number in range(len(blocks(page))):
+                block = blocks(page)[number]  # places move as outputs change
+                real = session.output_of(block)
+                same = partial(masked, varies=block.varies)
+                if same("\n".join(block.shown) + "\n") != same("\n".join(real) + "\n"):
+                    print(f"changed: {block}")
+                    lines = lines_of(page)
+                    lines[block.start : block.stop] = real
+                    write(page, lines)
 
 
 def replace(first: str, last: str, new: list[str]) -> None:
-    lines = page()
+    page = page_with(first)
+    lines = lines_of(page)
     start, stop = region(lines, first, last)
     lines[start:stop] = new
-    README.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write(page, lines)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] != ["--update"]:
-        sys.exit("usage: python tests/test_readme.py --update")
-    update()
+    if sys.argv[1:2] != ["--update"] or not set(sys.argv[2:]) <= set(PAGES):
+        sys.exit(f"usage: {UPDATE} [PAGE ...]")
+    update(sys.argv[2:])
