@@ -60,6 +60,7 @@ VARIES = (
     (r"\d{8}T\d{6}Z-[0-9a-f]{4}", "RUN"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*", "TIME"),
     (r"[\d,.]+ s\b", "SECONDS"),
+    (r"\d+\.\d+\.\d+\+[0-9a-f]{8}", "SOLVER"),
     (r"(?m)^(variant .* deals/s(\n.+)*)", lambda table: re.sub(r"(?m)(?<= )[\d,.]+$", "RATE", table[0])),
     (r"(?m)(?<=deals/s \|\n)(\|.*\n)+", lambda table: re.sub(r"(?m)[\d,.]+ \|$", "RATE |", table[0])),
     (r"-{3,}", "---"),

@@ -1,8 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-
 from dataset_rows import a_row
+
 from pipeline.dataset.loading import load_outcomes
 from pipeline.dataset.rows import table_of
 from pipeline.dataset.store import Partition, Store

@@ -11,10 +11,10 @@ from dataset_rows import RULES, SOLVER, a_row, a_table
 from hypothesis import given, settings
 
 from pipeline.dataset import store as store_module
+from pipeline.dataset.loading import load_outcomes
 from pipeline.dataset.rows import replaces, rows_of, table_of
 from pipeline.dataset.schema import SCHEMA, read_footer
 from pipeline.dataset.seeds import Seeds
-from pipeline.dataset.loading import load_outcomes
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import StoreError, UsageError
 
