@@ -1,10 +1,10 @@
 """The version of the package and of its search, known without loading the engine.
 
-Two numbers tell searches apart. `solver_id`, stored in every row, is a hash of the engine's code and weights: rows with the
-same id come from the same program, so a deal and a limit give the same verdict, counts and line. It may change while the
-search stays the same, for instance when a variable is renamed. `SIGNATURE` is the outcome of the bench, fixed searches of
-several kinds of games: when it changes, so has the search; when it does not, a path that the bench does not reach may
-still have changed.
+Two numbers tell searches apart. `solver_id`, stored in every row, is a hash of the engine's code and weights: rows with
+the same id come from the same program, so a deal and a limit give the same verdict, counts and line. It may change
+while the search stays the same, for instance when a variable is renamed. `SIGNATURE` is the outcome of the bench, fixed
+searches of several kinds of games: when it changes, so has the search; when it does not, a path that the bench does not
+reach may still have changed.
 """
 
 from __future__ import annotations

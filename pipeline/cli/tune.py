@@ -18,31 +18,35 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command()
 @options.variants_option
-@click.option("--generations", type=click.IntRange(1, 100_000), default=30, show_default=True, help="How many in all.")
+@click.option(
+    "--generations", type=click.IntRange(1, 100_000), default=30, show_default=True, help="Generations in all."
+)
 @click.option(
     "--deals",
     type=click.IntRange(1, 100_000),
     default=24,
     show_default=True,
-    help="New deals a generation and variant.",
+    help="New deals per generation and variant.",
 )
 @options.nodes_option(40_000)
 @click.option(
-    "--population", type=click.IntRange(4, 10_000), default=14, show_default=True, help="Candidates a generation."
+    "--population", type=click.IntRange(4, 10_000), default=14, show_default=True, help="Candidates per generation."
 )
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of the random numbers.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Seed of the random numbers."
+)
 @click.option(
     "--from",
     "start",
     metavar="NAME|FILE",
-    help="Weights to begin with: a shipped set or a file (x.toml).  [default: those of the first variant]",
+    help="Initial weights: a shipped set or a file (x.toml).  [default: those of the first variant]",
 )
-@click.option("--out", type=_FILE, required=True, metavar="FILE.toml", help="Where the weights go.")
+@click.option("--out", type=_FILE, required=True, metavar="FILE.toml", help="File for the tuned weights.")
 @click.option(
     "--state",
     type=_FILE,
     metavar="FILE.json",
-    help="What is found is kept here after every generation; the same command goes on from it.  [default: nowhere]",
+    help="Save the state here after every generation; the same command continues from it.  [default: do not save]",
 )
 @click.option(
     "--first-seed",
@@ -50,7 +54,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "first_seed",
     type=options.COUNT,
     metavar="N",
-    help="Training deals start at this native seed; the check takes those after them.  [default: 900000000]",
+    help="First native seed to train on; the final check takes the seeds after those.  [default: 900000000]",
 )
 @click.option(
     "--held-out",
@@ -58,7 +62,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     default=1000,
     show_default=True,
     metavar="N",
-    help="Untouched deals a variant, on which the result is compared with the start at the end.",
+    help="New deals per variant for the final comparison of the result with the start.",
 )
 @options.workers_option
 @options.format_option()
@@ -81,12 +85,12 @@ def tune(
 ) -> None:
     r"""Search for better evaluation weights.
 
-    An evolution strategy (separable CMA-ES) changes the weights so that deals nobody has seen take fewer positions.
-    Every generation has new deals; at the end the result is compared with the start on untouched ones: exact McNemar
-    test on what is settled, paired ratio of positions. The result depends on the flags only, not on --workers. It is
-    written as a weights file with its provenance; `winnable compare shipped FILE.toml` tries it on any deals.
+    An evolution strategy (separable CMA-ES) changes the weights so that new deals take fewer positions. Every
+    generation has new deals. At the end the result is compared with the start on held-out deals: exact McNemar test of
+    the deals settled, paired ratio of positions. The result depends on the flags only, not on --workers. The weights
+    file holds its provenance; 'winnable compare shipped FILE.toml' tries it on any deals.
 
-    Needs an extra; in a checkout: pip install '.[tune]'.
+    Needs an extra: pip install '.[tune]' in a checkout.
 
     \b
     Examples:
@@ -120,7 +124,7 @@ def tune(
     if state is not None:
         goes_on()
     if history.generations:
-        options.message(f"going on after generation {min(len(history.generations), generations)}", verbosity)
+        options.message(f"continuing after generation {min(len(history.generations), generations)}", verbosity)
     warm(chosen, lambda text: options.message(text, verbosity))
     executor = _executor(workers)
     now = True
@@ -129,7 +133,7 @@ def tune(
         untouched = plan.untouched(generations, held_out)
         if held_out:
             options.message(
-                f"comparing with the start on {records.counted(held_out, 'untouched deal')} a variant", verbosity
+                f"comparing with the start on {records.counted(held_out, 'held-out deal')} per variant", verbosity
             )
         checks = tuning.check(plan, found, untouched, executor) if held_out else []
         now = False
@@ -138,7 +142,7 @@ def tune(
     write_text(out, tuned.weights_text(plan, found.weights, generations, untouched, checks))
     options.message(f"wrote {out}", verbosity)
     if checks:
-        click.echo(records.table([tuned.check_record(one) for one in checks], output_format), nl=False)
+        click.echo(records.table([tuned.check_record(check) for check in checks], output_format), nl=False)
 
 
 def _executor(workers: int | None) -> Executor:
@@ -149,7 +153,7 @@ def _executor(workers: int | None) -> Executor:
 
 
 class _Progress:
-    """Says a line a generation: how the candidates did against the start on the same deals."""
+    """Print a line per generation: how the candidates did against the start on the same deals."""
 
     def __init__(self, plan: Plan, generations: int, verbosity: int) -> None:
         self._plan, self._of, self._verbosity = plan, generations, verbosity
@@ -161,7 +165,7 @@ class _Progress:
         best, middle = (exp(value - found.start) for value in (min(found.values), median(found.values)))
         effort = exp(found.start) * self._plan.nodes  # geometric mean, an unsettled deal at twice the limit
         options.message(
-            f"generation {number} of {self._of}: {effort:,.0f} positions a deal at the start, "
-            f"{best:.3f} times that by the best candidate, {middle:.3f} by the median",
+            f"generation {number} of {self._of}: {effort:,.0f} positions per deal at the start, "
+            f"best candidate {best:.3f} times that, median {middle:.3f}",
             self._verbosity,
         )

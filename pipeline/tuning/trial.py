@@ -1,4 +1,4 @@
-"""Deals settled with weights that are not the shipped ones, in a dataset that lasts as long as a comparison."""
+"""Settling deals with weights other than the shipped ones, for a comparison or a tuning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 
 class TrialSolver(Solver):
-    """The solver with given weights in the place of the shipped ones."""
+    """A solver that uses the given weights for every variant.
+
+    Parameters
+    ----------
+    parameters
+        The weights and the beam.
+    """
 
     def __init__(self, parameters: Parameters) -> None:
         super().__init__()
@@ -32,12 +38,17 @@ class TrialSolver(Solver):
 
 
 class TrialSettler(SolverSettler):
-    """Settles deals with the weights of a file, in a worker.
+    """Settle deals in a worker, with the weights of a file.
+
+    Parameters
+    ----------
+    weights
+        The weights file.
 
     Raises
     ------
     ConfigError
-        The file is no file of weights.
+        The file does not hold weights.
     """
 
     def __init__(self, weights: Path) -> None:
@@ -46,12 +57,18 @@ class TrialSettler(SolverSettler):
         self._file = weights
 
     def identity(self) -> str:
-        """Return the name of the solver with these weights."""
+        """Return the `solver` of the rows settled with these weights."""
         return trial_identity(self._file)
 
 
 def trial_identity(weights: Path) -> str:
-    """Return the version with a checksum of the weights: what a row's `solver` says."""
+    """Return the `solver` of rows settled with a weights file: the solver's id and a checksum of the file.
+
+    Raises
+    ------
+    ConfigError
+        The file does not hold weights.
+    """
     from pipeline.version import solver_id
 
     read_weights(weights)
@@ -59,12 +76,21 @@ def trial_identity(weights: Path) -> str:
 
 
 def run_trial(settings: RunSettings, weights: Path | None, progress: Progress | None = None) -> RunSummary:
-    """Settle the deals of the settings with the weights of a file; None for the shipped ones.
+    """Settle the deals of a run's settings with the weights of a file.
+
+    Parameters
+    ----------
+    settings
+        The deals, the dataset and the workers.
+    weights
+        The weights file; None for the shipped weights.
+    progress
+        Receives the progress of the run.
 
     Raises
     ------
     ConfigError
-        The file is no file of weights.
+        The file does not hold weights.
     """
     if weights is None:
         return run(settings, progress=progress)
@@ -73,16 +99,16 @@ def run_trial(settings: RunSettings, weights: Path | None, progress: Progress | 
 
 
 def read_weights(path: Path) -> Parameters:
-    """Read a file of weights that a user named.
+    """Read a weights file.
 
     Raises
     ------
     ConfigError
-        The file is no file of weights.
+        The file does not hold weights.
     """
     from pipeline.engine.weights import read_parameters
 
     try:
         return read_parameters(path)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ConfigError(f"{path}: no file of weights: {str(error).removeprefix(f'{path}: ')}") from error
+        raise ConfigError(f"{path} is not a valid weights file: {str(error).removeprefix(f'{path}: ')}") from error

@@ -1,13 +1,13 @@
-"""The search for better weights: a separable evolution strategy over what deals cost that nobody has seen.
+"""The search for better weights: a separable evolution strategy that minimises the effort on new deals.
 
-A candidate is a vector of weights in units of the start's own (`units`), so that one step size fits all. Its value is
-the mean over deals of log(positions / limit), plus a penalty where the deal stays unsettled: what is minimised is
-effort, by ratios, and a hard deal counts as much as an easy one. All candidates of a generation get the same deals, and
-each generation gets new ones: nothing is learned by heart. The answer is the centre of the last distribution, not the
+A candidate is a vector of weights, each in units of its start (`units`), so that one step size fits all. Its value is
+the mean over deals of log(positions / limit), with a fixed penalty for an unsettled deal: ratios of effort are
+minimised, so a hard deal counts as much as an easy one. All candidates of a generation get the same deals, and each
+generation gets new ones, so nothing is learned by heart. The result is the centre of the last distribution, not the
 luckiest candidate.
 
-The outcome depends on the plan alone, never on the number of workers or on interruptions: the state on disk holds only
-the values found, and the strategy is brought back to where it was by telling it those again.
+The result depends on the plan alone, not on the number of workers or on interruptions: the state on disk holds the
+values of past generations, and replaying them brings the strategy back to where it was.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ if TYPE_CHECKING:
     from pipeline.runs.executors import Executor
 
 FIRST_SEED = 900_000_000
-PUBLISHED = (range(1, 100_001), range(5_000_001, 5_002_001))  # seeds that figures are published of
+PUBLISHED = (range(1, 100_001), range(5_000_001, 5_002_001))  # seeds with published figures
 STEP = 0.25  # first standard deviation, in the start's units
-SMALLEST_UNIT = 300  # thousandths of a point: also a weight that starts at nothing is tried
+SMALLEST_UNIT = 300  # thousandths of a point, so that a weight starting at 0 varies, too
 LARGEST_WEIGHT = 2**24 - 1
-CHUNK = 8  # deals a task
+CHUNK = 8  # deals per task
 STATE_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is searched for, and on what.
+    """What is tuned, and on which deals.
 
     Attributes
     ----------
     variants
-        The games whose deals count, alike.
+        The games, each with the same weight.
     start, start_name
-        Where the search begins, and what the user calls it.
+        The initial weights, and the name the user gave them.
     deals
-        Deals of each variant in a generation.
+        Deals per variant and generation.
     nodes
-        Node limit of a deal.
+        Node limit per deal.
     population
-        Candidates of a generation, at least 4.
+        Candidates per generation, at least 4.
     seed
-        Of the strategy's random numbers.
+        Seed of the strategy's random numbers.
     first_seed
-        First native seed used; a generation takes `deals` seeds, the check at the end those after the last one.
+        First native seed used. Each generation takes the next `deals` seeds, the final check those after the last.
     """
 
     variants: tuple[Variant, ...]
@@ -82,28 +82,28 @@ class Plan:
         return range(first, first + self.deals)
 
     def untouched(self, generations: int, count: int) -> range:
-        """Return so many seeds after those of the generations."""
+        """Return `count` seeds after those of the generations, for the check."""
         first = self.seeds(generations).start
         return range(first, first + count)
 
     def check_seeds(self, generations: int, held_out: int) -> None:
-        """Refuse seeds that published figures rest on.
+        """Refuse a plan that uses seeds with published figures.
 
         Raises
         ------
         UsageError
-            Training or check would use some.
+            Training or check would use such a seed.
         """
         used = range(self.first_seed, self.first_seed + generations * self.deals + held_out)
         for taken in PUBLISHED:
             if used.start < taken.stop and taken.start < used.stop:
                 raise UsageError(
-                    f"--first-seed {self.first_seed}: seeds {used.start} to {used[-1]} would be used, but figures are "
-                    f"published of {taken.start} to {taken.stop - 1}; tuning on them would flatter those"
+                    f"--first-seed {self.first_seed} is not a valid first seed: tuning would use seeds {used.start} to "
+                    f"{used[-1]}, and seeds {taken.start} to {taken.stop - 1} have published figures; expected others"
                 )
 
     def identity(self) -> dict[str, Any]:
-        """Return what a state must have been made with to go on, as JSON values."""
+        """Return, as JSON values, what a saved state must have in common with this plan."""
         from pipeline.version import solver_id
 
         return {
@@ -119,21 +119,28 @@ class Plan:
 
 
 class Generation(NamedTuple):
-    """What a generation found: the values of its candidates and of the start on the same deals (lower is better)."""
+    """The values of a generation's candidates and of the start, on the same deals; lower is better."""
 
     values: tuple[float, ...]
     start: float
-    checksum: int  # of the candidates, to notice when the strategy no longer makes the same ones
+    checksum: int  # of the candidates, to notice if the strategy no longer draws the same ones
 
 
 @dataclass(slots=True)
 class History:
-    """The generations so far; with a path they are on disk, replaced as a whole after each, and read from there.
+    """The generations so far, kept in a file if there is a path.
+
+    Parameters
+    ----------
+    plan
+        The tuning.
+    path
+        The state file: read if it exists, replaced as a whole after each generation.
 
     Raises
     ------
     DataError
-        The file is no state of a tuning, or of another plan: says what differs.
+        The file is not the state of a tuning, or of another plan; names the difference.
     """
 
     plan: Plan
@@ -149,21 +156,21 @@ class History:
             content = json.loads(path.read_text(encoding="utf-8"))
             if content["format"] != STATE_FORMAT:
                 raise ValueError(f"format {content['format']!r}, expected {STATE_FORMAT}")
-            found, generations = dict(content["plan"]), [_generation(entry) for entry in content["generations"]]
+            saved, generations = dict(content["plan"]), [_generation(entry) for entry in content["generations"]]
         except OSError as error:
             raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
         except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path}: no state of a tuning: {type(error).__name__}: {error}") from error
+            raise DataError(f"{path} is not a valid tuning state: {type(error).__name__}: {error}") from error
         for key, value in self.plan.identity().items():
-            if found.get(key) != value:
-                differs = "other weights to start from" if key == "start" else f"{key} {found.get(key)}, not {value}"
-                raise DataError(f"{path}: is of a tuning with {differs}; take another --state, or remove it")
+            if saved.get(key) != value:
+                differs = "other initial weights" if key == "start" else f"{key} {saved.get(key)}, not {value}"
+                raise DataError(f"{path}: belongs to a tuning with {differs}; give another --state, or remove it")
         if any(len(generation.values) != self.plan.population for generation in generations):
-            raise DataError(f"{path}: a generation without {self.plan.population} values")
+            raise DataError(f"{path}: field 'generations': expected {self.plan.population} values in each")
         return generations
 
     def add(self, generation: Generation) -> None:
-        """Keep one more generation."""
+        """Add a generation, and save it."""
         self.generations.append(generation)
         if self.path is not None:
             entries = [entry._asdict() for entry in self.generations]
@@ -176,25 +183,29 @@ def tune(
     generations: int,
     history: History,
     executor: Executor,
-    report: Callable[[int, Generation], None] = lambda _number, _found: None,
+    report: Callable[[int, Generation], None] = lambda _number, _generation: None,
 ) -> Parameters:
-    """Search for so many generations; return the weights found.
+    """Search for better weights and return them.
 
     Parameters
     ----------
+    plan
+        What to tune.
+    generations
+        How many to do in all.
     history
-        Is added to after each generation; those already in it are not done again.
+        The generations done before; new ones are added.
     executor
         Where deals are settled.
     report
-        Is told each new generation and its number, counted from 1.
+        Called with each new generation's number, from 1, and the generation.
 
     Raises
     ------
     UsageError
         `cmaes` is not installed.
     DataError
-        The strategy no longer makes the candidates whose values the history holds.
+        The strategy no longer draws the candidates of the history.
     """
     strategy = _strategy(plan)
     for number in range(generations):
@@ -203,20 +214,21 @@ def tune(
         checksum = zlib.crc32(repr([candidate.weights for candidate in candidates]).encode())
         if number == len(history.generations):
             efforts = settle_all(executor, plan, [plan.start, *candidates], plan.seeds(number))
-            start, *values = [_mean_value(found, plan.nodes) for found in efforts]
+            start, *values = [_mean_value(by_variant, plan.nodes) for by_variant in efforts]
             history.add(Generation(tuple(values), start, checksum))
             report(number + 1, history.generations[number])
-        found = history.generations[number]
-        if found.checksum != checksum:
+        generation = history.generations[number]
+        if generation.checksum != checksum:
             raise DataError(
-                f"generation {number + 1} in the state had other candidates: it was made with another cmaes or numpy"
+                f"generation {number + 1} of the state has other candidates: another cmaes or numpy drew them; "
+                "expected the same versions, or a new --state"
             )
-        strategy.tell(list(zip(vectors, found.values, strict=True)))
+        strategy.tell(list(zip(vectors, generation.values, strict=True)))
     return with_weights(plan, strategy.mean)
 
 
 def check(plan: Plan, tuned: Parameters, seeds: range, executor: Executor) -> list[Check]:
-    """Compare start and tuned weights on deals that neither has seen, variant by variant."""
+    """Compare start and tuned weights on held-out seeds; one `Check` per variant."""
     start, other = settle_all(executor, plan, [plan.start, tuned], seeds)
     return [compare(variant.id, start[variant.id], other[variant.id]) for variant in plan.variants]
 
@@ -225,12 +237,12 @@ def check(plan: Plan, tuned: Parameters, seeds: range, executor: Executor) -> li
 
 
 def units(start: Parameters) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the unit of each weight, shape (weights,): its size at the start, or `SMALLEST_UNIT`."""
+    """Return the unit of each weight, float64 of shape (weights,): its initial size, at least `SMALLEST_UNIT`."""
     return np.maximum(np.abs(np.array(start.weights, np.float64)), SMALLEST_UNIT)
 
 
 def with_weights(plan: Plan, vector: np.ndarray[Any, np.dtype[np.float64]]) -> Parameters:
-    """Return the start's beam with the weights of a vector, rounded and within what a weights file may hold."""
+    """Return the plan's start with the weights of a vector (in `units`), rounded and within `LARGEST_WEIGHT`."""
     raw = np.clip(np.rint(vector * units(plan.start)), -LARGEST_WEIGHT, LARGEST_WEIGHT)
     return plan.start._replace(weights=tuple(int(value) for value in raw))
 
@@ -244,7 +256,7 @@ def _strategy(plan: Plan) -> SepCMA:
 
 
 def require_cmaes() -> None:
-    """Import the evolution strategy, before anything else takes time.
+    """Check early that the evolution strategy is installed.
 
     Raises
     ------
@@ -254,32 +266,37 @@ def require_cmaes() -> None:
     try:
         import cmaes  # noqa: F401
     except ImportError:
-        raise UsageError("tune needs the package cmaes; in a checkout: pip install '.[tune]'") from None
+        raise UsageError("tune needs the package cmaes: pip install '.[tune]' in a checkout") from None
 
 
 def default_start(variant: Variant) -> str:
-    """Return the name of the weights that a variant is searched with."""
+    """Return the name of the shipped weights used for a variant."""
     from pipeline.engine import weights
 
     return variant.id if (weights.HERE / f"{variant.id}.toml").exists() else "default"
 
 
 def read_start(word: str) -> Parameters:
-    """Read the weights to begin with: a shipped set by name, or a file (x.toml).
+    """Read the initial weights.
+
+    Parameters
+    ----------
+    word
+        The name of a shipped set, or a file (x.toml).
 
     Raises
     ------
     UsageError
-        There is no such set.
+        There is no such set or file.
     ConfigError
-        The file is no file of weights.
+        The file does not hold weights.
     """
     from pipeline.engine import weights
 
     path = Path(word) if word.endswith(".toml") or "/" in word else weights.HERE / f"{word}.toml"
     if not path.exists():
         names = ", ".join(sorted(shipped.stem for shipped in weights.HERE.glob("*.toml")))
-        raise UsageError(f"--from {word}: no such file, and no such set of weights; the sets are: {names}")
+        raise UsageError(f"--from {word} is not a weights file or a set of weights: expected a file or one of {names}")
     return read_weights(path)
 
 
@@ -289,7 +306,12 @@ def read_start(word: str) -> Parameters:
 def settle_all(
     executor: Executor, plan: Plan, several: Sequence[Parameters], seeds: range
 ) -> list[dict[str, list[Effort]]]:
-    """Settle the seeds of every variant with several sets of weights; of each set the efforts by variant.
+    """Settle the seeds of each variant with several sets of weights.
+
+    Returns
+    -------
+    list of dict
+        For each set of weights the efforts by variant, in the order of the seeds.
 
     Raises
     ------
@@ -299,10 +321,10 @@ def settle_all(
     pieces = [seeds[first : first + CHUNK] for first in range(0, len(seeds), CHUNK)]
     futures = [
         {
-            variant.id: [executor.submit(settle, variant, one, piece, plan.nodes) for piece in pieces]
+            variant.id: [executor.submit(settle, variant, parameters, piece, plan.nodes) for piece in pieces]
             for variant in plan.variants
         }
-        for one in several
+        for parameters in several
     ]
     return [{name: _join(executor, parts) for name, parts in by_variant.items()} for by_variant in futures]
 
@@ -311,11 +333,11 @@ def _join(executor: Executor, parts: Sequence[Future[list[Effort]]]) -> list[Eff
     try:
         return [effort for part in parts for effort in part.result()]
     except executor.lost as error:
-        raise WinnableError(f"a worker died: {error}; with --state the same command goes on") from error
+        raise WinnableError(f"a worker died: {error}; with --state the same command continues") from error
 
 
 def settle(variant: Variant, parameters: Parameters, seeds: range, nodes: int) -> list[Effort]:
-    """Settle native deals with given weights, in a worker."""
+    """Settle native deals with the given weights, in a worker; one effort per seed."""
     solver = TrialSolver(parameters)
     outcomes = [solver.solve(deal(variant, seed), nodes) for seed in seeds]
     return [Effort(outcome.verdict != "unsettled", outcome.positions) for outcome in outcomes]
@@ -327,7 +349,7 @@ def _mean_value(by_variant: dict[str, list[Effort]], limit: int) -> float:
 
 
 def named(parameters: Parameters) -> dict[str, int]:
-    """Return weights by name."""
+    """Return the weights by name, in thousandths of a point."""
     from pipeline.engine.weights import WEIGHT_NAMES
 
     return dict(zip(WEIGHT_NAMES, parameters.weights, strict=True))

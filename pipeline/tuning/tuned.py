@@ -1,4 +1,4 @@
-"""What a tuning has found: the comparison on held-out deals, and the weights file with its provenance."""
+"""The result of a tuning: the comparison on held-out deals, and the weights file with its provenance."""
 
 from __future__ import annotations
 
@@ -15,32 +15,34 @@ from pipeline.analysis.statistics import PairedRatio, mcnemar, paired_ratio
 if TYPE_CHECKING:
     from pipeline.tuning.tune import Plan
 
-UNSETTLED = 0.7  # penalty: an unsettled deal counts like one settled at twice the limit
+UNSETTLED = 0.7  # about log 2: an unsettled deal counts as one settled at twice the limit
 
 
 class Effort(NamedTuple):
-    """What a deal took."""
+    """What one deal took: whether it was settled, and the positions reached."""
 
     settled: bool
     positions: int
 
     def value(self, limit: int) -> float:
-        """Return its share of a candidate's value."""
+        """Return log(positions / limit), or `UNSETTLED`: the deal's part of a candidate's value (lower is better)."""
         return math.log(max(1, self.positions) / limit) if self.settled else UNSETTLED
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Start and tuned weights on the same untouched deals of a variant.
+    """Start and tuned weights on the same held-out deals of a variant.
 
     Attributes
     ----------
     deals, settled
-        How many there were, and how many the start and the tuned weights settled.
+        Number of deals, and the numbers settled with the start and with the tuned weights.
     only_start, only_tuned
-        Deals settled by one alone; `p_value` is the exact McNemar test's.
+        Deals settled with one set of weights only.
+    p_value
+        Of the exact McNemar test on `only_start` and `only_tuned`.
     ratio
-        Positions of the tuned weights over those of the start on the deals both settled; None without any.
+        Positions with the tuned weights over those with the start, on deals settled with both; None if there are none.
     """
 
     variant: str
@@ -53,7 +55,15 @@ class Check:
 
 
 def compare(variant: str, start: Sequence[Effort], tuned: Sequence[Effort]) -> Check:
-    """Compare what start and tuned weights took, deal by deal."""
+    """Compare two sets of weights on the same deals.
+
+    Parameters
+    ----------
+    variant
+        The id that names the comparison.
+    start, tuned
+        Effort per deal, in the same order.
+    """
     pairs = list(zip(start, tuned, strict=True))
     only_start = sum(a.settled and not b.settled for a, b in pairs)
     only_tuned = sum(b.settled and not a.settled for a, b in pairs)
@@ -70,7 +80,19 @@ def compare(variant: str, start: Sequence[Effort], tuned: Sequence[Effort]) -> C
 
 
 def weights_text(plan: Plan, weights: Sequence[int], generations: int, held_out: range, checks: Sequence[Check]) -> str:
-    """Return a weights file: how it came about in words, the beam, the weights, and its provenance as a table."""
+    """Return the text of a weights file: its origin in words, the beam, the weights, and the provenance as TOML tables.
+
+    Parameters
+    ----------
+    plan, generations
+        The tuning.
+    weights
+        The tuned weights, in thousandths of a point.
+    held_out
+        Seeds of the comparison.
+    checks
+        The comparison, per variant; empty if there was none.
+    """
     identity = plan.identity()
     facts: dict[str, Any] = {
         "variants": list(identity["variants"]),
@@ -90,40 +112,42 @@ def weights_text(plan: Plan, weights: Sequence[int], generations: int, held_out:
     head = [
         f"Tuned for {', '.join(facts['variants'])} from {plan.start_name}: {generations} generations of "
         f"{plan.population} candidates, {plan.deals} new deals each, {plan.nodes:,} positions a deal.",
-        *[sentence(one) for one in checks],
+        *[sentence(check) for check in checks],
     ]
     lines = [f"# {' '.join(line.split())}" for line in head]
     beam = {key: list(value) if isinstance(value, tuple) else value for key, value in plan.start._asdict().items()}
     del beam["weights"]
     named = dict(zip(identity["start"], weights, strict=True))
     lines += [*_table("[beam]", beam), *_table("[weights]", named), *_table("[provenance]", facts)]
-    for one in checks:
-        lines += _table("[[provenance.held_out]]", check_record(one))
+    for check in checks:
+        lines += _table("[[provenance.held_out]]", check_record(check))
     return "\n".join(lines) + "\n"
 
 
-def sentence(one: Check) -> str:
+def sentence(check: Check) -> str:
     """Return a check in words."""
-    said = f"Held out, {one.variant}: {one.settled[1]} of {one.deals} deals settled, {one.settled[0]} by the start"
-    said += f" (exact McNemar p = {one.p_value:.3g})"
-    if one.ratio is not None:
-        low, high = one.ratio.interval
-        said += f"; {one.ratio.geometric:.3f} times its positions (95% interval {low:.3f} to {high:.3f})"
-    return said + "."
+    text = (
+        f"Held out, {check.variant}: {check.settled[1]} of {check.deals} deals settled, {check.settled[0]} by the start"
+    )
+    text += f" (exact McNemar p = {check.p_value:.3g})"
+    if check.ratio is not None:
+        low, high = check.ratio.interval
+        text += f"; {check.ratio.geometric:.3f} times its positions (95% interval {low:.3f} to {high:.3f})"
+    return text + "."
 
 
-def check_record(one: Check) -> dict[str, Any]:
-    """Return a check as one flat record; None for what cannot be told."""
-    ratio = one.ratio
+def check_record(check: Check) -> dict[str, Any]:
+    """Return a check as one flat record, with None where there is no ratio or its interval has no end."""
+    ratio = check.ratio
     finite = ratio is not None and math.isfinite(ratio.interval.high)
     return {
-        "variant": one.variant,
-        "deals": one.deals,
-        "settled_start": one.settled[0],
-        "settled_tuned": one.settled[1],
-        "only_start": one.only_start,
-        "only_tuned": one.only_tuned,
-        "p_value": float(f"{one.p_value:.4g}"),
+        "variant": check.variant,
+        "deals": check.deals,
+        "settled_start": check.settled[0],
+        "settled_tuned": check.settled[1],
+        "only_start": check.only_start,
+        "only_tuned": check.only_tuned,
+        "p_value": float(f"{check.p_value:.4g}"),
         "ratio": round(ratio.geometric, 4) if ratio else None,
         "ratio_low": round(ratio.interval.low, 4) if ratio and finite else None,
         "ratio_high": round(ratio.interval.high, 4) if ratio and finite else None,
@@ -132,5 +156,5 @@ def check_record(one: Check) -> dict[str, Any]:
 
 
 def _table(title: str, values: dict[str, Any]) -> list[str]:
-    """Return the lines of a TOML table; its texts, numbers and lists look like JSON's, and it has no null."""
+    """Return the lines of a TOML table. Strings, numbers and lists look like JSON's; None is left out."""
     return ["", title, *(f"{key} = {json.dumps(value)}" for key, value in values.items() if value is not None)]

@@ -34,7 +34,7 @@ def test_stopped_and_gone_on_with_more_workers_it_ends_the_same(capsys, tuned, t
     assert "generation 1 of 1: " in err
     code, printed, err = winnable(capsys, *command, "--generations", 2, "--workers", 2, "--format", "json")
     assert code == 0
-    assert "going on after generation 1" in err
+    assert "after generation 1" in err
     assert "generation 1 of 2" not in err
     assert out.read_text() == tuned.read_text()
     (entry,) = json.loads(printed)
@@ -74,20 +74,20 @@ def test_the_file_compares_and_starts_the_next_tuning(capsys, tuned, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "named"),
     [
-        (("--out", "x.toml"), 2, "tune needs --variant"),
+        (("--out", "x.toml"), 2, "--variant"),
         (("--variant", "spider-4"), 2, "'--out'"),
-        (("--variant", "spider-4", "--out", "x.toml", "--first-seed", "5000000"), 2, "figures are published"),
-        (("--variant", "spider-4", "--out", "x.toml", "--from", "spider-9"), 2, "no such set of weights"),
+        (("--variant", "spider-4", "--out", "x.toml", "--first-seed", "5000000"), 2, "--first-seed 5000000"),
+        (("--variant", "spider-4", "--out", "x.toml", "--from", "spider-9"), 2, "--from spider-9"),
         (("--variant", "spider-4", "--out", "x.toml", "--population", "3"), 2, "population"),
     ],
 )
-def test_wrong_usage(capsys, monkeypatch, tmp_path, words, code, said):
+def test_wrong_usage(capsys, monkeypatch, tmp_path, words, code, named):
     monkeypatch.chdir(tmp_path)
     got, out, err = winnable(capsys, "tune", *words)
     assert (got, out) == (code, "")
-    assert said in err
+    assert named in err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -96,4 +96,4 @@ def test_a_state_that_is_none(capsys, tmp_path):
     state.write_text("no")
     code, _, err = winnable(capsys, "tune", *SMALL, "--out", tmp_path / "x.toml", "--state", state)
     assert code == 3
-    assert "state.json: no state of a tuning" in err
+    assert "state.json" in err

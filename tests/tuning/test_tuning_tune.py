@@ -130,17 +130,17 @@ def test_a_state_of_another_tuning_is_refused(asked, tmp_path):
     path = tmp_path / "state.json"
     tuning.tune(plan(), 1, tuning.History(plan(), path), InlineExecutor())
     for change, said in (
-        ({"deals": 6}, "deals 5, not 6"),
-        ({"nodes": 7}, "nodes 10000, not 7"),
+        ({"deals": 6}, "deals.*5.*6"),
+        ({"nodes": 7}, "nodes.*10000.*7"),
         ({"variants": (load_variant("spider-4"),)}, "variants"),
-        ({"start": START._replace(weights=BEST_WEIGHTS)}, "other weights to start from"),
+        ({"start": START._replace(weights=BEST_WEIGHTS)}, "initial weights"),
     ):
         with pytest.raises(DataError, match=said):
             tuning.History(plan(**change), path)
     content = json.loads(path.read_text())
     content["generations"][0]["checksum"] += 1
     path.write_text(json.dumps(content))
-    with pytest.raises(DataError, match="other candidates"):
+    with pytest.raises(DataError, match="generation 1"):
         tuning.tune(plan(), 2, tuning.History(plan(), path), InlineExecutor())
 
 
@@ -153,7 +153,7 @@ BEST_WEIGHTS = tuple(int(weight) for weight in np.rint(BEST * UNITS))
 def test_a_file_that_is_no_state(tmp_path, text):
     path = tmp_path / "state.json"
     path.write_text(text)
-    with pytest.raises(DataError, match=r"state\.json: no state of a tuning"):
+    with pytest.raises(DataError, match=r"state\.json"):
         tuning.History(plan(), path)
 
 
@@ -176,13 +176,13 @@ def test_published_deals_are_not_tuned_on(first, generations, held_out, allowed)
     if allowed:
         wanted.check_seeds(generations, held_out)
         return
-    with pytest.raises(UsageError, match="figures are published"):
+    with pytest.raises(UsageError, match=f"--first-seed {first}"):
         wanted.check_seeds(generations, held_out)
 
 
 def test_without_cmaes(monkeypatch):
     monkeypatch.setitem(sys.modules, "cmaes", None)
-    with pytest.raises(UsageError, match=r"pip install '\.\[tune\]'"):
+    with pytest.raises(UsageError, match="cmaes"):
         tuning.require_cmaes()
 
 
@@ -190,11 +190,11 @@ def test_where_to_start(tmp_path):
     assert tuning.read_start("spider-1") == load_parameters("spider-1")
     assert tuning.default_start(load_variant("spider-1")) == "spider-1"
     assert tuning.default_start(load_variant("black-widow")) == "default"
-    with pytest.raises(UsageError, match="no such set of weights; the sets are: default, grounds"):
+    with pytest.raises(UsageError, match=r"--from spider .*default, grounds"):
         tuning.read_start("spider")
     bad = tmp_path / "bad.toml"
     bad.write_text("[weights]\njoin = 1\n")
-    with pytest.raises(ConfigError, match="no file of weights"):
+    with pytest.raises(ConfigError, match=r"bad\.toml"):
         tuning.read_start(str(bad))
 
 
