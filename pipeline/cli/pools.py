@@ -1,4 +1,4 @@
-"""`pool` and `daily`: lists of proven-winnable deals, and the deal of the day."""
+"""`pool` and `daily`: lists of deals proved winnable, and the deal of the day."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _OUT = click.option(
 
 @click.group()
 def pool() -> None:
-    r"""Build, check and sample lists of proven-winnable deals.
+    r"""Build, check and sample lists of deals proved winnable.
 
-    A pool is one Parquet file: a row a deal with its seed, its cards, the line that wins it, moves, score and
-    difficulty (1 the easiest fifth of the variant's deals, 5 the hardest), and a header that says by which rules,
-    numbering, solver and node limit.
+    A pool is one Parquet file. Each row is a deal: seed, cards, winning line, moves, score and difficulty (1 for the
+    easiest fifth of the variant's deals to 5 for the hardest). A header has the rules, numbering, solver and node
+    limit.
 
     \b
     Example:
@@ -42,13 +42,13 @@ def pool() -> None:
 
 @pool.command()
 @options.variant_option()
-@click.option("--count", type=options.COUNT, required=True, metavar="N", help="How many deals the pool is to have.")
+@click.option("--count", type=options.COUNT, required=True, metavar="N", help="Deals in the pool.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
     metavar="FILE",
-    help="The pool, a Parquet file.",
+    help="Parquet file for the pool.",
 )
 @click.option(
     "--first-seed",
@@ -78,8 +78,8 @@ def build(
 ) -> None:
     r"""Settle consecutive deals until enough are won, and write them as a pool.
 
-    Verdicts that the dataset has are used, new ones go into it: the same command again, or after a Ctrl-C, goes on
-    from there. Which deals the pool holds depends on none of that, only on the first seed and the node limit.
+    Verdicts in the dataset are used and new ones stored there, so after Ctrl-C the same command continues. Which deals
+    the pool holds depends only on the first seed and the node limit.
 
     \b
     Example:
@@ -104,7 +104,7 @@ def build(
 
 
 def _build(make: Any, data: Path | None, workers: int | None, verbosity: int) -> Pool:
-    """Build with progress on the terminal; a signal ends the command with its code."""
+    """Build with progress on the terminal; a signal ends the command with its exit code."""
     from pipeline.cli.main import goes_on, raise_if_stopped
     from pipeline.runs.settling import StoppedError
 
@@ -146,7 +146,7 @@ def _watched(data: Path | None, workers: int | None, verbosity: int) -> tuple[Se
 def verify(file: Path, verbosity: int) -> None:
     r"""Replay every line of a pool and compare its cards, counts and checksum.
 
-    A pool whose rows are not those that were written ends with exit code 3, a line that does not win its deal with 4.
+    Exit code 3 if the rows do not have the checksum in the header, 4 if a line does not win its deal.
 
     \b
     Example:
@@ -175,7 +175,7 @@ def verify(file: Path, verbosity: int) -> None:
 
 
 def _named(file: Path, found: Pool) -> Any:
-    """Return the pool's variant; what is wrong with it names the file."""
+    """Return the pool's variant; an error names the file."""
     from pipeline.errors import DataError
 
     try:
@@ -188,7 +188,7 @@ def _named(file: Path, found: Pool) -> Any:
 @_FILE
 @options.format_option("table", "json")
 def show(file: Path, output_format: str) -> None:
-    r"""Show what a pool holds: its header, and how many deals of each difficulty.
+    r"""Show the header of a pool, and the number of deals per difficulty.
 
     \b
     Example:
@@ -223,13 +223,15 @@ def _levels(_context: click.Context, _param: click.Parameter, text: str) -> rang
 
     match = re.fullmatch(r"([1-5])(?:(?::|\.\.)([1-5]))?", text)
     if match is None or (match[2] and match[2] < match[1]):
-        raise click.BadParameter(f"{text!r}: expected 1 (easiest) to 5 (hardest), or a range such as 2:4")
+        raise click.BadParameter(
+            f"{text!r} is not a valid difficulty: expected 1 (easiest) to 5 (hardest), or a range like 2:4"
+        )
     return range(int(match[1]), int(match[2] or match[1]) + 1)
 
 
 @pool.command()
 @_FILE
-@click.option("--count", type=options.COUNT, default=1, show_default=True, metavar="N", help="How many deals to draw.")
+@click.option("--count", type=options.COUNT, default=1, show_default=True, metavar="N", help="Deals to draw.")
 @click.option(
     "--difficulty",
     "levels",
@@ -237,13 +239,13 @@ def _levels(_context: click.Context, _param: click.Parameter, text: str) -> rang
     show_default=True,
     callback=_levels,
     metavar="D",
-    help="1 (easiest) to 5 (hardest), or a range such as 2:4.",
+    help="1 (easiest) to 5 (hardest), or a range like 2:4.",
 )
 @click.option(
     "--draw",
     type=click.IntRange(0),
     metavar="N",
-    help="Which draw: the same number draws the same deals.  [default: at random]",
+    help="Number of the draw: the same number draws the same deals.  [default: random]",
 )
 @options.file_format_option("json", "csv", "numbers", default="numbers")
 @_OUT
@@ -273,9 +275,9 @@ def sample(
 @options.file_format_option("json", "csv", "numbers", default="json")
 @_OUT
 def export(file: Path, output_format: str | None, out: Path | None) -> None:
-    r"""Write a pool as JSON, as CSV, or as plain seeds, one a line.
+    r"""Write a pool as JSON, CSV, or plain seeds, one per line.
 
-    JSON has the header and a line a deal; in CSV the columns of a deal are parted by '|', their cards by blanks.
+    JSON has the header and one line per deal. In CSV '|' separates the columns of a deal, and blanks their cards.
 
     \b
     Examples:
@@ -306,25 +308,23 @@ def _date(_context: click.Context, _param: click.Parameter, text: str | None) ->
     try:
         found = datetime.date.fromisoformat(text)
     except ValueError:
-        raise click.BadParameter(f"{text!r}: expected a date like 2026-11-30") from None
+        raise click.BadParameter(f"{text!r} is not a valid date: expected one like 2026-11-30") from None
     if found.isoformat() != text:
-        raise click.BadParameter(f"{text!r}: expected a date like {found.isoformat()}")
+        raise click.BadParameter(f"{text!r} is not a valid date: expected {found.isoformat()}")
     return found
 
 
 @click.command()
 @options.variant_option()
-@click.option(
-    "--date", callback=_date, metavar="D", help="The date, like 2026-11-30.  [default: today, Universal Time]"
-)
+@click.option("--date", callback=_date, metavar="D", help="Date like 2026-11-30.  [default: today, UTC]")
 @options.format_option("text", "json", "numbers", default="text")
 @options.verbosity_options
 def daily(variant: str, date: datetime.date, output_format: str, verbosity: int) -> None:
     r"""Print the daily deal of a date.
 
-    The same proven-winnable deal for everyone on that date, in every release: which numbers are skipped because no win
-    of them was found is fixed for the six main variants up to 2045-12-31. For other variants and dates it is found out
-    now, and a later release may skip others; this is said.
+    The deal is proved winnable and the same for everyone on that date. For the six main variants up to 2045-12-31 it is
+    the same in every release. For other variants and dates it is found by a search, and a later release may choose
+    another; a message says so.
 
     \b
     Examples:
@@ -338,7 +338,7 @@ def daily(variant: str, date: datetime.date, output_format: str, verbosity: int)
     if days.is_frozen(rules, date):
         found = days.daily(rules, date)
     else:
-        options.message(f"{rules.id} {date}: not fixed for good; looking for a proof", verbosity)
+        options.message(f"{rules.id} {date}: not fixed, another release may choose another deal; searching", verbosity)
         with boards.solving([rules], verbosity, "still looking"):
             found = days.daily(rules, date)
     if output_format == "json":

@@ -1,7 +1,7 @@
-"""Building a pool: as many consecutive deals are settled as it takes to have so many that are won.
+"""Building a pool: consecutive deals are settled until enough of them are won.
 
-A pool holds exactly the deals that are won within its node limit, from its first seed on. So it does not matter which
-verdicts were in the dataset before, nor at which larger limit they were found.
+A pool holds exactly the deals won within its node limit, from its first seed on. So it makes no difference which
+verdicts the dataset had before, nor at which larger limit they were found.
 """
 
 from __future__ import annotations
@@ -30,7 +30,17 @@ _COLUMNS = ("seed", "verdict", "positions", "moves", "line", "solver")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Which pool is wanted."""
+    """The pool to build.
+
+    Attributes
+    ----------
+    variant, numbering, first_seed
+        The game, how a seed becomes a deal, and the seed to start from.
+    count
+        Deals the pool is to have.
+    nodes
+        Node limit per deal.
+    """
 
     variant: Variant
     count: int
@@ -41,7 +51,15 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Who is told how far the rating of deals is."""
+    """Callbacks for the progress of the rating.
+
+    Attributes
+    ----------
+    rating
+        Called once with the number of deals to rate.
+    advance
+        Called with the number of deals rated since the last call.
+    """
 
     rating: Callable[[int], None] = field(default=lambda _total: None)
     advance: Callable[[int], None] = field(default=lambda _count: None)
@@ -50,16 +68,25 @@ class Listeners:
 def build_pool(order: Order, settling: Settling, listeners: Listeners | None = None) -> Pool:
     """Settle deals until enough are won, and make a pool of them.
 
+    Parameters
+    ----------
+    order
+        The pool to build.
+    settling
+        The dataset, whose verdicts are used and extended, and the workers.
+    listeners
+        Callbacks for progress.
+
     Raises
     ------
     DataError
-        There are not so many: the numbering ends, or next to no deal is won.
+        There are not enough won deals: the numbering ends, or the first 2,000 deals bring no win.
     StoreError
         The dataset cannot be used.
     SolverFault
         A line of the dataset does not replay.
     StoppedError
-        A signal ended it; what is settled is kept, and the same order goes on from there.
+        A signal ended it; settled deals are kept, and the same order continues from there.
     """
     listeners = listeners or Listeners()
     variant, numbering = order.variant, order.numbering
@@ -85,16 +112,22 @@ def build_pool(order: Order, settling: Settling, listeners: Listeners | None = N
 
 
 def _won_rows(order: Order, settling: Settling) -> pa.Table:
-    """Settle what is missing and return the dataset's rows of the deals of the pool."""
+    """Settle missing deals and return the rows of the pool's deals."""
     store, partition = Store(settling.data), Partition(order.variant.id, order.numbering)
     store.check_rules(partition, order.variant.rules_hash)
     first, stop = order.first_seed, SEEDS[order.numbering].stop
     end, won = first, SCHEMA.empty_table().select(_COLUMNS)
     while len(won) < order.count:
         if end >= stop:
-            raise DataError(f"{order.variant.id} {order.numbering}: of {first} to {stop - 1} only {len(won)} are won")
+            raise DataError(
+                f"{order.variant.id}/{order.numbering}: {len(won)} of seeds {first} to {stop - 1} are won within "
+                f"{order.nodes:,} positions, and the numbering ends there; expected {order.count}"
+            )
         if end - first >= _HOPELESS and not len(won):
-            raise DataError(f"{order.variant.id}: of {end - first} deals none was won within {order.nodes} positions")
+            raise DataError(
+                f"{order.variant.id}/{order.numbering}: none of the first {end - first:,} deals is won within "
+                f"{order.nodes:,} positions; expected a larger node limit"
+            )
         end = min(end + _block(order.count - len(won), len(won), end - first), stop)
         missing = store.missing(partition, Seeds.of([range(first, end)]), order.nodes)
         if missing:
@@ -106,6 +139,6 @@ def _won_rows(order: Order, settling: Settling) -> pa.Table:
 
 
 def _block(wanted: int, won: int, tried: int) -> int:
-    """Return how many deals to settle next: a few more than should be enough, for every round has its cost."""
+    """Return how many deals to settle next: a few more than should be enough, since every round has a cost."""
     rate = max(won / tried, 0.02) if tried else 1.0
     return min(math.ceil(wanted / rate * 1.02) + 8, _MOST_AT_ONCE)

@@ -1,11 +1,11 @@
 """The daily deal: the same for everyone on a date, and proved winnable.
 
-The rule: SHA-256 of the ASCII text ``winnable daily <variant> <date>`` (the date as 2026-11-30); its first eight bytes,
-the most significant first, halved (so 63 bits), are the first candidate, a native seed; the candidates go up from there
-one by one, from 2**63 - 1 on to 0; the first one proved winnable within 1,000,000 positions is the day's deal.
+The rule: take SHA-256 of the ASCII text ``winnable daily <variant> <date>`` (the date as 2026-11-30). Its first eight
+bytes as a big-endian number, halved (so 63 bits), are the first candidate, a native seed. Candidates go up one by one,
+from 2**63 - 1 on to 0. The first one proved winnable within 1,000,000 positions is the day's deal.
 
-A stronger solver proves more, and would change days that once skipped a candidate. So how many were skipped is data,
-frozen at the first release for the dates up to 2045-12-31: for those no solver is asked.
+A stronger solver proves more and would change days that once skipped a candidate. So the numbers of skipped candidates
+are data, frozen at the first release for the dates up to 2045-12-31; for those no solver is needed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Daily:
     skipped
         Candidates before it that were not proved winnable.
     frozen
-        Whether that number is shipped data, the same in every later release, or was found now.
+        Whether `skipped` is shipped data, the same in every later release, or was found by a search.
     """
 
     variant: Variant
@@ -51,18 +51,18 @@ class Daily:
 
 
 def first_candidate(variant_id: str, date: datetime.date) -> int:
-    """Return the seed that a day begins with."""
+    """Return the first candidate of a day, a native seed."""
     digest = hashlib.sha256(f"winnable daily {variant_id} {date.isoformat()}".encode("ascii")).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
 def candidate(variant_id: str, date: datetime.date, skipped: int) -> int:
-    """Return the seed that comes after so many skipped ones."""
+    """Return the candidate after `skipped` others, a native seed."""
     return (first_candidate(variant_id, date) + skipped) % NATIVE_SEEDS.stop
 
 
 def is_frozen(variant: Variant, date: datetime.date) -> bool:
-    """Whether the deal of that day is fixed for good."""
+    """Return whether the deal of that day is shipped data."""
     return FIRST_DATE <= date <= LAST_DATE and _frozen_skips(variant.id, variant.rules_hash) is not None
 
 
@@ -71,17 +71,19 @@ def daily(variant: Variant | str, date: datetime.date | str, solver: Solver | No
 
     Parameters
     ----------
-    variant, date
-        The game, or the id of a packaged one; the day, or its ISO text such as "2026-11-30".
+    variant
+        The game, or the id of a packaged one.
+    date
+        The day, or its ISO text such as "2026-11-30".
     solver
-        What proves a candidate where nothing is frozen.
+        Used where nothing is frozen; a new one by default.
 
     Raises
     ------
     UsageError
-        There is no such variant, or the text is no date.
+        There is no such variant, or the text is not a date.
     DataError
-        The shipped data are damaged, or no candidate could be proved.
+        The shipped data are damaged, or no candidate is proved winnable.
     """
     variant = load_variant(variant) if isinstance(variant, str) else variant
     date = _read_date(date) if isinstance(date, str) else date
@@ -96,21 +98,23 @@ def daily(variant: Variant | str, date: datetime.date | str, solver: Solver | No
         board = deal(variant, candidate(variant.id, date, skipped))
         if solver.solve(board, DEFAULT_LIMIT).verdict == "won":
             return Daily(variant, date, board, skipped, frozen=False)
-    raise DataError(f"{variant.id}: none of {MOST_SKIPPED} candidates of {date} could be proved winnable")
+    raise DataError(
+        f"{variant.id}: none of the {MOST_SKIPPED} candidates of {date} is won within {DEFAULT_LIMIT:,} positions"
+    )
 
 
 def _read_date(text: str) -> datetime.date:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"date {text!r:.40}: expected a day such as 2026-11-30") from None
+        raise UsageError(f"{text!r:.40} is not a valid date: expected one like 2026-11-30") from None
 
 
 @lru_cache
 def _frozen_skips(variant_id: str, rules_hash: str) -> dict[str, int] | None:
-    """Return by date how many candidates are skipped; None if nothing is frozen for a variant of that id and rules.
+    """Return skipped candidates by date; None if nothing is frozen for a variant of that id and rules.
 
-    Both count: the same rules by another id have other candidates.
+    The id matters: the same rules under another id have other candidates.
     """
     try:
         content: dict[str, Any] = json.loads(FROZEN.read_bytes())
@@ -118,5 +122,5 @@ def _frozen_skips(variant_id: str, rules_hash: str) -> dict[str, int] | None:
         if entry is not None and entry["rules_hash"] == rules_hash:
             return {str(date): int(count) for date, count in entry["skipped"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{FROZEN}: cannot be read ({error}); install winnable again") from error
+        raise DataError(f"{FROZEN} cannot be read ({error}): install winnable again") from error
     return None

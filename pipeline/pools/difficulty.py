@@ -1,14 +1,13 @@
 """Difficulty: how hard a won deal is among the deals of its variant, 1 (the easiest fifth) to 5 (the hardest).
 
-Three things are measured: the positions that the solver needed, the moves of its line, and how often `PLAYOUTS` seeded
-playouts of a simple player win (see `pipeline.pools.playouts`; where none wins, the sets they removed decide). Each is
-placed among the same measure of a sample of the variant's deals, which comes with the package, as how many of 100
-sample values lie below it plus how many do not lie above it. The three places, that of the playouts turned round, are
-added to a score of 0 to 600, and four thresholds, the fifths of the sample's own scores, make the level of it.
+Three measures count: the positions the solver needed, the moves of its line, and the wins of `PLAYOUTS` seeded playouts
+by a simple player (see `pipeline.pools.playouts`; without a win, the sets they removed). Each is ranked within a sample
+of the variant's deals, shipped with the package: of 100 sample values, the number below it plus the number not above
+it. The three ranks, that of the playouts reversed, add up to a score of 0 to 600. Four thresholds, the fifths of the
+sample's own scores, turn the score into a level.
 
-All of it is whole numbers: the same deal, positions and line give the same level on every machine. A variant without a
-sample (one of a user's own) is measured against the samples of the six main variants together, its moves counted per
-two packs.
+Everything is in whole numbers, so the same deal, positions and line give the same level on every machine. A variant
+without a sample is compared with the samples of the six main variants together, its moves counted per two packs.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from pipeline.pools.playouts import play_out
 PLAYOUTS = 3
 LEVELS = range(1, 6)
 CALIBRATION = Path(__file__).with_name("calibration.json")
-_POINTS = 100  # values kept of a sample's measure
+_POINTS = 100  # values kept per measure of a sample
 _TWO_PACKS = 104
 _OTHERS = "others"
 
 
 class Measures(NamedTuple):
-    """What is measured of a won deal; of playouts, more is easier."""
+    """The measures of a won deal; `playouts` is 1000 per win plus the sets removed, and more is easier."""
 
     positions: int
     moves: int
@@ -43,28 +42,28 @@ class Measures(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """A sample to measure against: sorted values of each measure, and the four thresholds of the score."""
+    """A sample to rank deals in: sorted values per measure, and the four thresholds of the score."""
 
     positions: tuple[int, ...]
     moves: tuple[int, ...]
     playouts: tuple[int, ...]
     levels: tuple[int, ...]
 
-    def score(self, measured: Measures) -> int:
+    def score(self, measures: Measures) -> int:
         """Return 0 (easier than the whole sample) to 600 (harder)."""
         return (
-            _place(self.positions, measured.positions)
-            + _place(self.moves, measured.moves)
+            _rank(self.positions, measures.positions)
+            + _rank(self.moves, measures.moves)
             + 2 * len(self.playouts)
-            - _place(self.playouts, measured.playouts)
+            - _rank(self.playouts, measures.playouts)
         )
 
-    def level(self, measured: Measures) -> int:
+    def level(self, measures: Measures) -> int:
         """Return the difficulty, 1 to 5."""
-        return 1 + bisect_right(self.levels, self.score(measured))
+        return 1 + bisect_right(self.levels, self.score(measures))
 
 
-def _place(sample: Sequence[int], value: int) -> int:
+def _rank(sample: Sequence[int], value: int) -> int:
     return bisect_left(sample, value) + bisect_right(sample, value)
 
 
@@ -77,15 +76,30 @@ def difficulty(board: Board, positions: int, moves: int) -> int:
         The deal.
     positions, moves
         Positions the solver needed, and moves of its line.
+
+    Raises
+    ------
+    DataError
+        The shipped sample is missing or damaged.
     """
-    scales, known = _scales(), (board.variant.id, board.variant.rules_hash)
-    if known in scales:  # the same rules by another id are searched with other weights
-        return scales[known].level(measure(board, positions, moves))
+    scales, key = _scales(), (board.variant.id, board.variant.rules_hash)
+    if key in scales:  # the same rules under another id are searched with other weights
+        return scales[key].level(measure(board, positions, moves))
     return scales[_OTHERS, ""].level(measure(board, positions, moves, per_pack=True))
 
 
 def measure(board: Board, positions: int, moves: int, *, per_pack: bool = False) -> Measures:
-    """Measure a won deal; with `per_pack` its moves are counted as if it had two packs."""
+    """Measure a won deal.
+
+    Parameters
+    ----------
+    board
+        The deal.
+    positions, moves
+        Positions the solver needed, and moves of its line.
+    per_pack
+        Scale the moves to two packs.
+    """
     won, sets = play_out(board, PLAYOUTS)
     if per_pack:
         moves = moves * _TWO_PACKS // board.variant.cards
@@ -93,12 +107,12 @@ def measure(board: Board, positions: int, moves: int, *, per_pack: bool = False)
 
 
 def measure_deals(variant: Variant, numbering: str, deals: Iterable[tuple[int, int, int]]) -> list[Measures]:
-    """Measure numbered deals, given as seed, positions and moves; a task for a worker."""
+    """Measure numbered deals, given as (seed, positions, moves), in a worker."""
     return [measure(deal(variant, seed, numbering), positions, moves) for seed, positions, moves in deals]
 
 
 def scale_of(measured: Sequence[Measures]) -> Scale:
-    """Return the scale that a sample of won deals makes.
+    """Return the scale made from a sample of won deals.
 
     Raises
     ------
@@ -106,7 +120,7 @@ def scale_of(measured: Sequence[Measures]) -> Scale:
         The sample is empty.
     """
     if not measured:
-        raise ValueError("no deal was won: there is nothing to measure against")
+        raise ValueError("no deal of the sample is won")
     positions, moves, playouts = (_thinned(values) for values in zip(*measured, strict=True))
     scale = Scale(positions, moves, playouts, ())
     scores = sorted(map(scale.score, measured))
@@ -122,19 +136,19 @@ def _thinned(values: Iterable[int]) -> tuple[int, ...]:
 
 @lru_cache
 def _scales() -> dict[tuple[str, str], Scale]:
-    """Return the shipped scales by id and rules hash, and that of all other variants.
+    """Return the shipped scales by id and rules hash, and the scale of all other variants.
 
     Raises
     ------
     DataError
-        The file that comes with the package is gone or damaged.
+        The shipped file is missing or damaged.
     """
     try:
         content = json.loads(CALIBRATION.read_bytes())
         scales = {(name, entry["rules_hash"]): _scale(entry) for name, entry in content["variants"].items()}
         return scales | {(_OTHERS, ""): _scale(content[_OTHERS])}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{CALIBRATION}: cannot be read ({error}); install winnable again") from error
+        raise DataError(f"{CALIBRATION} cannot be read ({error}): install winnable again") from error
 
 
 def _scale(entry: dict[str, Any]) -> Scale:

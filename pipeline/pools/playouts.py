@@ -1,15 +1,15 @@
-"""Playouts: a deal played to its end by a simple player, many times, to see how often that wins.
+"""Playouts: a simple player plays a deal to its end several times, and its wins are counted.
 
-The player sees what a person sees, moves whole units only, and never looks ahead. In this order it
+The player sees what a person sees, moves whole units only, and never looks ahead. In this order of preference it
 
 1. joins a unit to one that it continues;
-2. lays a unit on any card one rank higher, if it does not lie on such a card already; where it can, so that a card
-   turns up or a column empties;
-3. moves a unit into an empty column, if what it lies on does not hold it in order;
+2. lays a unit on any card one rank higher, unless it lies on such a card already; if possible, so that a card turns up
+   or a column empties;
+3. moves a unit into an empty column, unless it lies on a card one rank higher;
 4. deals.
 
-Among equal moves it takes the first, looking at the columns in turn from one drawn at random. Each kind of move brings
-cards into order or uncovers one, so a playout ends.
+Among equal moves it takes the first, going through the columns in turn from a random one. Each kind of move orders
+cards or uncovers one, so a playout ends.
 """
 
 from __future__ import annotations
@@ -24,18 +24,31 @@ from pipeline.game.sequences import suit_group
 from pipeline.game.variants import Variant
 
 _MULTIPLIER, _INCREMENT, _MASK64 = 6364136223846793005, 1442695040888963407, 2**64 - 1  # Knuth's MMIX generator
-_NOWHERE = 15  # a rank that no card has
+_NOWHERE = 15  # a rank no card has
 
 
 class Playouts(NamedTuple):
-    """What came of some playouts: how many won, and how many sets all of them removed together."""
+    """The result of playouts: how many won, and the sets removed in all of them together."""
 
     won: int
     sets: int
 
 
 def play_out(board: Board, count: int) -> Playouts:
-    """Play a board out so many times; the same board gives the same result on any machine."""
+    """Play a board to its end several times.
+
+    Parameters
+    ----------
+    board
+        A deal, or a board on the table.
+    count
+        How many playouts.
+
+    Returns
+    -------
+    Playouts
+        The same for the same board on every machine.
+    """
     seed = zlib.crc32(b"|".join(bytes(cards) for cards in (*board.columns, board.stock)))
     tables = _tables(board.variant)
     left = [_Game(board, tables, (seed << 32 | number) * _MULTIPLIER & _MASK64).play() for number in range(count)]
@@ -43,7 +56,7 @@ def play_out(board: Board, count: int) -> Playouts:
 
 
 class _Tables(NamedTuple):
-    """A variant's rules by card: the rank it may lie on, the cards that join it in a unit and in a set, as keys."""
+    """A variant's rules by card: the rank it may lie on, and keys of the cards it joins in a unit and in a set."""
 
     onto: bytes
     unit: bytes
@@ -59,7 +72,7 @@ def _tables(variant: Variant) -> _Tables:
         return 64 | suit_group(kind, card >> 4) << 4 | card & 15
 
     def below(kind: str, card: int) -> int:
-        """Return the key of what a card joins."""
+        """Return the key of the card that a card joins."""
         return 64 | suit_group(kind, card >> 4) << 4 | onto(card)
 
     def onto(card: int) -> int:
@@ -79,8 +92,8 @@ def _tables(variant: Variant) -> _Tables:
 class _Game:
     """One playout.
 
-    `starts` says where each column's top unit begins, `by_rank` which columns have a top card of a rank, as bits;
-    rank 0 are the empty columns. `needs` is the rank that the lowest card of each column's top unit may lie on.
+    `starts` is where each column's top unit begins. `by_rank` has for each rank the columns with such a top card, as
+    bits (rank 0: empty columns). `needs` is the rank that the lowest card of each column's top unit may lie on.
     """
 
     __slots__ = (
@@ -116,13 +129,13 @@ class _Game:
             self._find_start(column)
 
     def play(self) -> int:
-        """Play to the end; return how many sets are left then."""
+        """Play to the end and return the sets left."""
         while self.left > 0 and (self._move() or self._use_empty_column() or self._deal()):
             pass
         return self.left
 
     def _move(self) -> bool:
-        """Do a move of the first or the second kind."""
+        """Make a move of the first or second kind."""
         unit, unit_below = self.tables.unit, self.tables.unit_below
         columns, starts, down, by_rank, needs = self.columns, self.starts, self.down, self.by_rank, self.needs
         best, best_target, best_worth = -1, -1, 0
@@ -155,7 +168,7 @@ class _Game:
         return True
 
     def _use_empty_column(self) -> bool:
-        """Do a move of the third kind: the unit with the fewest face-down cards below it goes."""
+        """Make a move of the third kind, with the unit that has the fewest face-down cards below it."""
         empty = self.by_rank[0]
         if not empty:
             return False
@@ -170,7 +183,7 @@ class _Game:
         return True
 
     def _deal(self) -> bool:
-        """Deal; where empty columns forbid it, first fill them with single cards."""
+        """Deal a row, first filling empty columns with single cards if the rules demand it."""
         if not self.stock:
             return False
         if self.policy == "blocked":
@@ -178,7 +191,7 @@ class _Game:
                 source = next((c for c in self._columns() if len(self.columns[c]) > 1), None)
                 if source is None:
                     return False
-                self.starts[source] = len(self.columns[source]) - 1  # only the top card goes
+                self.starts[source] = len(self.columns[source]) - 1  # only the top card moves
                 self._shift(source, empty.bit_length() - 1)
         targets = list(range(self.width))
         if self.policy == "non-empty":
@@ -192,7 +205,7 @@ class _Game:
         return True
 
     def _columns(self) -> tuple[int, ...]:
-        """Return all columns, beginning at random."""
+        """Return all columns in turn, from a random one."""
         self.state = state = self.state * _MULTIPLIER + _INCREMENT & _MASK64
         return self.turns[(state >> 33) % self.width]
 
@@ -238,7 +251,7 @@ class _Game:
         self.needs[column] = onto[cards[start]] if cards else _NOWHERE
 
     def _remove_sets(self, column: int) -> None:
-        """Remove complete sets from the top of a column and turn up what they leave."""
+        """Remove complete sets from the top of a column, and turn up the card below."""
         same, below = self.tables.sets, self.tables.sets_below
         while True:
             cards, down = self.columns[column], self.down[column]

@@ -1,9 +1,9 @@
-"""Pools: lists of deals proved winnable, with the cards themselves, so that a game needs none of our code.
+"""Pools: lists of deals proved winnable, with their cards, so that a game needs none of our code.
 
-A pool is a Parquet file, a row a deal, by seed. Its header is JSON in the file's metadata (key `winnable.pool`): which
-game by which rules, which numbering, how the deals were searched, how many were tried, and the SHA-256 of the rows.
-That is taken over every row in turn as a JSON list of its values in the order of `PoolRow`, without blanks, in ASCII,
-ended by a line feed; the JSON form of a pool gives the same rows.
+A pool is a Parquet file with one row per deal, sorted by seed. Its header is JSON in the file's metadata (key
+`winnable.pool`): the rules, the numbering, how the deals were searched, how many were tried, and the SHA-256 of the
+rows. The digest is over each row in turn, as a JSON array of its values in the order of `PoolRow`, in ASCII without
+blanks, followed by a line feed. The JSON form of a pool has the same rows.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a pool says of itself.
+    """The header of a pool.
 
     Attributes
     ----------
@@ -63,13 +63,13 @@ class Header:
     solvers
         Ids of the solvers that found the lines.
     first_seed, last_seed
-        The deals that were tried; those of them that are not in the pool were not won within the limit.
+        The deals tried; those not in the pool were not won within the limit.
     tried, deals
-        How many those are, and how many are in the pool.
+        Number of deals tried, and number in the pool.
     sha256
-        Of the rows.
+        Digest of the rows, 64 hexadecimal digits.
     format
-        Version of this description.
+        Version of this format.
     """
 
     variant: str
@@ -94,12 +94,13 @@ class Pool:
     rows: tuple[PoolRow, ...]
 
     def variant(self) -> Variant:
-        """Return the game by the rules in the header.
+        """Return the game, with the rules in the header.
 
         Raises
         ------
         DataError
-            They are no rules, not those of the hash, or not those of this program's variant of that id.
+            The rules are not valid, do not have the hash in the header, or differ from this program's variant of that
+            id.
         """
         header = self.header
         try:
@@ -107,28 +108,30 @@ class Pool:
             variant = Variant(header.variant, header.variant, numberings=(header.numbering,), **rules)
             found = variant.rules_hash
         except (TypeError, ValueError) as error:
-            raise DataError(f"rules: no rules of a game: {error}") from None
+            raise DataError(f"field 'rules': not the rules of a game: {error}") from None
         if found != header.rules_hash:
-            raise DataError(f"rules_hash: {header.rules_hash}, but the rules in the pool have {found}")
+            raise DataError(
+                f"field 'rules_hash': {header.rules_hash!r} is not the hash of the rules in the pool: expected {found}"
+            )
         if header.variant not in variant_ids():
             return variant
         known = load_variant(header.variant)
         if known.rules_hash != found:
             raise DataError(
-                f"rules_hash: {found}; this program's {header.variant} has other rules ({known.rules_hash}); "
-                "build the pool again"
+                f"field 'rules_hash': {found!r} is not the hash of this program's {header.variant}: expected "
+                f"{known.rules_hash}; build the pool again"
             )
         return known
 
 
 def rules_of(variant: Variant) -> dict[str, Any]:
-    """Return a variant's rules as a header tells them."""
+    """Return a variant's rules as a header has them."""
     values = {field: getattr(variant, field) for field in RULE_FIELDS}
     return {field: list(value) if isinstance(value, tuple) else value for field, value in values.items()}
 
 
 def sha256(rows: Iterable[PoolRow]) -> str:
-    """Return the SHA-256 of rows, 64 hexadecimal digits."""
+    """Return the SHA-256 of rows (see the top of this file), 64 hexadecimal digits."""
     total = hashlib.sha256()
     for row in rows:
         total.update(json.dumps(row, separators=(",", ":")).encode("ascii") + b"\n")
@@ -139,7 +142,7 @@ def sha256(rows: Iterable[PoolRow]) -> str:
 
 
 def write_pool(pool: Pool, path: Path) -> None:
-    """Write a pool; a file of that name is replaced only when the new one is whole.
+    """Write a pool; an existing file is replaced only when the new one is complete.
 
     Raises
     ------
@@ -160,30 +163,37 @@ def write_pool(pool: Pool, path: Path) -> None:
 
 
 def read_pool(path: Path, *, check: bool = True) -> Pool:
-    """Read a pool; with `check`, its rows must be those that were written.
+    """Read a pool.
+
+    Parameters
+    ----------
+    path
+        The Parquet file.
+    check
+        Compare the rows with the digest in the header.
 
     Raises
     ------
     DataError
-        It is no pool, of a newer format, or damaged; names what is wrong.
+        The file is not a pool, of a newer format, or damaged; names the fault.
     """
     try:
         with path.open("rb") as file:
-            # Arrow's threads, started for a file of this size, may outlive a short command and abort it at its end.
-            table = pq.read_table(file, use_threads=False, pre_buffer=False)
+            # A thread of Arrow's, which `read_table` starts in any case, may outlive a short command and abort its exit.
+            table = pq.ParquetFile(file, pre_buffer=False).read(use_threads=False)
     except (OSError, pa.ArrowException) as error:
         first_line = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"{path}: no readable Parquet file: {first_line}") from error
+        raise DataError(f"{path} is not a readable Parquet file: {first_line}") from error
     text = (table.schema.metadata or {}).get(_KEY)
     if text is None:
-        raise DataError(f"{path}: no pool of winnable (no {_KEY.decode()} in its metadata)")
+        raise DataError(f"{path} is not a pool: expected the key {_KEY.decode()} in its metadata")
     try:
         header = _read_header(json.loads(text))
         table = table.select(_SCHEMA.names).cast(_SCHEMA)
     except (ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise DataError(f"{path}: damaged: {error}") from error
     if any(column.null_count for column in table.columns):
-        raise DataError(f"{path}: damaged: a value is missing")
+        raise DataError(f"{path}: damaged: a row lacks a value")
     lists = (table[name].to_pylist() for name in _SCHEMA.names)
     rows = tuple(PoolRow._make(map(_frozen, values)) for values in zip(*lists, strict=True))
     pool = Pool(header, rows)
@@ -198,30 +208,30 @@ def _frozen(value: Any) -> Any:
 
 def _read_header(values: Any) -> Header:
     if not isinstance(values, dict) or not isinstance(values.get("format"), int):
-        raise ValueError("the header has no format")
+        raise ValueError("field 'format' of the header is missing")
     if values["format"] > FORMAT:
-        raise ValueError(f"the pool's format {values['format']} is newer than this program's {FORMAT}; update winnable")
+        raise ValueError(f"field 'format': {values['format']} is newer than this program's {FORMAT}: update winnable")
     kinds = {"int": int, "str": str, "dict[str, Any]": dict, "tuple[str, ...]": list}
     for field in fields(Header):
         kind = kinds[str(field.type)]
         if not isinstance(values.get(field.name), kind):
-            raise ValueError(f"{field.name}: {values.get(field.name)!r} is no {kind.__name__}")
+            raise ValueError(f"field {field.name!r}: {values.get(field.name)!r} is not a valid {kind.__name__}")
     known = {field.name: values[field.name] for field in fields(Header)}
     return Header(**known | {"solvers": tuple(known["solvers"])})
 
 
 def content_fault(pool: Pool) -> str | None:
-    """Return how rows and header disagree, None if they do not."""
+    """Return how rows and header disagree; None if they agree."""
     if len(pool.rows) != pool.header.deals:
-        return f"{len(pool.rows)} rows; its header says {pool.header.deals} deals"
+        return f"field 'deals': {pool.header.deals} is not the number of rows: expected {len(pool.rows)}"
     found = sha256(pool.rows)
     if found != pool.header.sha256:
-        return f"its rows are not those that were written (sha256 {found[:16]}..., not {pool.header.sha256[:16]}...)"
+        return f"field 'sha256': {pool.header.sha256[:16]}... is not the digest of the rows: expected {found[:16]}..."
     return None
 
 
 class Fault(NamedTuple):
-    """What is wrong with a row; `replay` when its line does not win."""
+    """A fault in a row. `replay` is true if its line does not win."""
 
     seed: int
     text: str
@@ -229,7 +239,15 @@ class Fault(NamedTuple):
 
 
 def faults(pool: Pool, variant: Variant, advance: Callable[[int], None] = lambda _count: None) -> Iterator[Fault]:
-    """Replay every line through the referee and compare the cards with the deal; yield what does not hold."""
+    """Replay every line, compare the cards with the deal, and yield the faults.
+
+    Parameters
+    ----------
+    pool, variant
+        The pool and its game.
+    advance
+        Called with 1 before each row.
+    """
     numbering = pool.header.numbering
     for row in pool.rows:
         advance(1)
@@ -261,17 +279,17 @@ def sample(pool: Pool, count: int, levels: Sequence[int], key: int) -> list[Pool
     Parameters
     ----------
     key
-        Which draw: the same key draws the same deals.
+        The same key draws the same deals.
 
     Raises
     ------
     UsageError
-        The pool has not so many.
+        The pool has fewer such deals.
     """
     fitting = [row for row in pool.rows if row.difficulty in levels]
     if len(fitting) < count:
         which = f" of difficulty {levels[0]} to {levels[-1]}" if len(levels) < len(range(1, 6)) else ""
-        raise UsageError(f"the pool has {len(fitting)} deals{which}, not {count}")
+        raise UsageError(f"{count} is not a valid number of deals{which}: the pool has {len(fitting)}")
 
     def order(row: PoolRow) -> bytes:
         return hashlib.sha256(f"winnable sample {key} {row.seed}".encode()).digest()
@@ -280,7 +298,7 @@ def sample(pool: Pool, count: int, levels: Sequence[int], key: int) -> list[Pool
 
 
 def render(pool: Pool, rows: Sequence[PoolRow], form: str) -> str:
-    """Return deals as JSON (with the header), as CSV, or as plain seeds, one a line."""
+    """Return rows as JSON (with the header), CSV, or plain seeds, one per line."""
     if form == "numbers":
         return "".join(f"{row.seed}\n" for row in rows)
     if form == "json":

@@ -1,13 +1,13 @@
-"""Makes the data this room ships; for maintainers, not a command of `winnable`.
+"""Make the data this room ships. For maintainers; not a command of `winnable`.
 
     python -m pipeline.pools.prepare calibration [--variant V ...] [--deals 500]
     python -m pipeline.pools.prepare daily [--variant V ...]
     python -m pipeline.pools.prepare golden --out tests/fixtures/daily_deals.csv
 
-`calibration` measures the won ones of the first native deals of each variant (1 up) for `pipeline.pools.difficulty`;
-all entries of one file should be of one solver. `daily` freezes the skipped candidates of every day for
-`pipeline.pools.daily`: what is frozen already is never computed again, so the days of a release stay as they are.
-`golden` lists sixty of those days, for the tests to hold them.
+`calibration` measures the won deals among the first native deals of each variant, for `pipeline.pools.difficulty`; use
+one solver for all entries of a file. `daily` freezes the skipped candidates of each day, for `pipeline.pools.daily`;
+frozen variants are not computed again, so the days of a release never change. `golden` lists sixty of those days for
+the tests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GOLDEN_DAYS = 60
 
 
 def calibrate(variants: Sequence[Variant], deals: int, settling: Settling) -> dict[str, Any]:
-    """Return the content of the calibration file: a scale a variant, and one of the main variants together."""
+    """Return the content of the calibration file: a scale per variant, and one of the main variants together."""
     entries: dict[str, Any] = {}
     together: list[difficulty.Measures] = []
     for variant in variants:
@@ -59,7 +59,7 @@ def _lists(measured: Sequence[difficulty.Measures]) -> dict[str, list[int]]:
 
 
 def freeze(variants: Sequence[Variant], known: dict[str, Any], settling: Settling) -> dict[str, Any]:
-    """Return the content of the daily file: what is known, and the skipped candidates of the variants it lacks."""
+    """Return the content of the daily file: the known one, with the skipped candidates of variants it lacks."""
     entries = dict(known.get("variants", {}))
     for variant in variants:
         if variant.id not in entries:
@@ -74,7 +74,7 @@ def freeze(variants: Sequence[Variant], known: dict[str, Any], settling: Settlin
 
 
 def skipped_candidates(variant: Variant, dates: Sequence[datetime.date], settling: Settling) -> dict[str, int]:
-    """Return by date how many candidates come before the first one that is won; dates that skip none are left out."""
+    """Return by date the number of candidates before the first won one, without the dates that skip none."""
     skipped = dict.fromkeys(dates, 0)
     open_dates = list(dates)
     while open_dates:
@@ -87,7 +87,7 @@ def skipped_candidates(variant: Variant, dates: Sequence[datetime.date], settlin
 
 
 def golden() -> str:
-    """Return sixty frozen days of the main variants as CSV: the first ten that skip, and others at even distances."""
+    """Return sixty frozen days of the main variants as CSV: the first ten with skips, and evenly spaced others."""
     variants = [load_variant(name) for name in MAIN_VARIANTS]
     dates = _dates()
     frozen = json.loads(daily.FROZEN.read_bytes())["variants"]
@@ -107,7 +107,7 @@ def _dates() -> list[datetime.date]:
 
 
 def _won_deals(variant: Variant, seeds: Seeds, settling: Settling) -> list[tuple[int, int, int]]:
-    """Settle deals; return seed, positions and moves of those won within the limit."""
+    """Settle deals and return (seed, positions, moves) of those won within the limit."""
     store, partition = Store(settling.data), Partition(variant.id, NUMBERING)
     missing = store.missing(partition, seeds, DEFAULT_LIMIT)
     if missing:
@@ -119,7 +119,7 @@ def _won_deals(variant: Variant, seeds: Seeds, settling: Settling) -> list[tuple
 
 
 def text_of(content: Any, depth: int = 0) -> str:
-    """Return JSON with an object's members and nothing else on lines of their own, so that a change is a short diff."""
+    """Return JSON with only the members of objects on lines of their own, so that a change is a short diff."""
     if not isinstance(content, dict) or not content:
         return json.dumps(content)
     blanks = " " * (2 * depth + 2)
@@ -131,11 +131,11 @@ def main(words: Sequence[str] | None = None) -> None:
     """Make one of the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("calibration", "daily", "golden"))
-    parser.add_argument("--variant", action="append", help="repeatable; the six main ones by default")
-    parser.add_argument("--deals", type=int, default=500, help="deals a variant to calibrate on")
-    parser.add_argument("--workers", type=int, help="one a core by default")
-    parser.add_argument("--data", type=Path, help="a dataset to use and add to; by default one that is thrown away")
-    parser.add_argument("--out", type=Path, help="the package's own file by default")
+    parser.add_argument("--variant", action="append", help="repeatable; default: the six main ones")
+    parser.add_argument("--deals", type=int, default=500, help="deals per variant to calibrate on")
+    parser.add_argument("--workers", type=int, help="default: one per core")
+    parser.add_argument("--data", type=Path, help="dataset to use and extend; default: a temporary one")
+    parser.add_argument("--out", type=Path, help="default: the package's own file")
     given = parser.parse_args(words)
     if given.what == "golden" and given.out is None:
         parser.error("golden needs --out FILE")

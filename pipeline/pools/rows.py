@@ -1,4 +1,4 @@
-"""A deal of a pool, and how it is made of a won one. Loads nothing heavy: it is made in workers."""
+"""The row of a pool, made from a won deal. It is made in workers, so this module loads nothing heavy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.referee.replay import verify_line
 
 
 class WonDeal(NamedTuple):
-    """What the dataset says of a won deal."""
+    """A won deal as the dataset has it."""
 
     seed: int
     positions: int
@@ -47,12 +47,12 @@ class PoolRow(NamedTuple):
 
 
 def make_rows(variant: Variant, numbering: str, deals: Iterable[WonDeal]) -> list[PoolRow]:
-    """Return the rows of won deals, their lines replayed; a task for a worker.
+    """Replay won deals and return their rows, in a worker.
 
     Raises
     ------
     SolverFault
-        A line does not win its deal; names it.
+        A line does not win its deal; names the deal.
     """
     return [_row(variant, numbering, won) for won in deals]
 
@@ -63,7 +63,7 @@ def _row(variant: Variant, numbering: str, won: WonDeal) -> PoolRow:
         win = verify_line(board, won.line)
     except LineError as error:
         raise SolverFault(
-            f"{variant.id} {numbering} {won.seed}: the dataset's line does not replay: {error}"
+            f"{variant.id}/{numbering}/{won.seed}: the dataset's line does not replay: {error}"
         ) from error
     cards = board_json(board)
     return PoolRow(

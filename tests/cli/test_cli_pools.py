@@ -83,8 +83,8 @@ def test_verify_finds_a_line_that_does_not_replay(winnable, pool, tmp_path):
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({"stock": "AS"}, "seed {seed}: its cards"),
-        ({"moves": 1}, "seed {seed}: its line"),
+        ({"stock": "AS"}, "seed {seed}: "),
+        ({"moves": 1}, "seed {seed}: "),
         ({"positions": 1}, "sha256"),
     ],
 )
@@ -102,7 +102,7 @@ def test_what_is_no_pool_is_three(winnable, tmp_path, command):
     path.write_text("nonsense")
     code, out, err = winnable("pool", command, path)
     assert (code, out) == (3, "")
-    assert err.startswith(f"Error: {path}: no readable Parquet file")
+    assert err.startswith(f"Error: {path} ")
     assert winnable("pool", command, tmp_path / "nowhere")[0] == 2
 
 
@@ -142,11 +142,11 @@ def test_sample_keeps_to_the_difficulty(ok, pool, text):
 
 def test_sample_says_what_is_wrong(winnable, pool):
     code, _, err = winnable("pool", "sample", pool, "--count", 13)
-    assert (code, err) == (2, "Error: the pool has 12 deals, not 13\n")
+    assert (code, " 12" in err, " 13" in err) == (2, True, True)
     for wrong in ("0", "6", "4:2", "easy"):
         code, _, err = winnable("pool", "sample", pool, "--difficulty", wrong)
         assert code == 2
-        assert "1 (easiest) to 5 (hardest)" in err
+        assert f"{wrong!r}" in err
 
 
 def test_export_writes_every_form(ok, pool, tmp_path):
@@ -167,7 +167,7 @@ def test_what_is_written_takes_the_place_of_no_pipe_and_no_link(winnable, pool, 
         os.mkfifo(pipe)
         code, out, err = winnable(*words, "--out", pipe)
         assert (code, out) == (2, "")
-        assert err == f"Error: {pipe}: is no regular file, and would be replaced by one; name another\n"
+        assert err.startswith(f"Error: {pipe}: ")
         assert pipe.is_fifo()
         target.write_text("old")
         link.symlink_to(target.name)
@@ -181,8 +181,8 @@ def test_what_is_written_takes_the_place_of_no_pipe_and_no_link(winnable, pool, 
     ("words", "code", "expected"),
     [
         (("--count", "0"), 2, "--count"),
-        (("--count", "5", "--numbering", "pysol", "--variant", "mrs-mop"), 2, "mrs-mop has no numbering"),
-        (("--count", "5", "--numbering", "kpat", "--first", "0"), 2, "they go from 1"),
+        (("--count", "5", "--numbering", "pysol", "--variant", "mrs-mop"), 2, "mrs-mop"),
+        (("--count", "5", "--numbering", "kpat", "--first", "0"), 2, "from 1"),
         (("--count", "5", "--variant", "mine.toml"), 3, "mine.toml"),
     ],
 )
@@ -196,7 +196,7 @@ def test_wrong_orders_are_refused(winnable, tmp_path, words, code, expected):
 def test_a_place_that_is_not_there_is_told_before_the_work(winnable, pool, tmp_path):
     for words in ((*BUILD, "--data", tmp_path), ("pool", "export", pool), ("pool", "sample", pool)):
         code, _, err = winnable(*words, "--out", tmp_path / "nowhere" / "x.parquet")
-        assert (code, "there is no directory" in err) == (2, True)
+        assert (code, str(tmp_path / "nowhere") in err) == (2, True)
 
 
 def test_the_ending_of_the_file_says_its_form(ok, winnable, pool, tmp_path):
@@ -206,9 +206,9 @@ def test_the_ending_of_the_file_says_its_form(ok, winnable, pool, tmp_path):
         ok("pool", command, pool, "--out", tmp_path / "some.json")
         assert json.loads((tmp_path / "some.json").read_text())["deals"]
         code, _, err = winnable("pool", command, pool, "--out", tmp_path / "x.json", "--format", "csv")
-        assert (code, "the ending says json, but --format says csv" in err) == (2, True)
+        assert (code, "json" in err, "csv" in err) == (2, True, True)
         code, _, err = winnable("pool", command, pool, "--out", tmp_path / "x.parquet")
-        assert (code, "the forms are: " in err) == (2, True)
+        assert (code, "json, csv" in err) == (2, True)
     assert not list(tmp_path.glob("x.*"))
 
 
@@ -216,9 +216,9 @@ def test_the_ending_of_the_file_says_its_form(ok, winnable, pool, tmp_path):
 def test_the_first_seed_has_one_name_in_pools_and_tuning(winnable, tmp_path, flag):
     words = ("pool", "build", "--variant", "spider-1", "--count", "5", "--out", tmp_path / "x.parquet")
     code, _, err = winnable(*words, flag, "0", "--numbering", "kpat")
-    assert (code, "they go from 1" in err) == (2, True)
+    assert (code, "from 1" in err) == (2, True)
     code, _, err = winnable("tune", "--variant", "spider-1", "--out", tmp_path / "x.toml", flag, "5000000")
-    assert (code, "figures are published" in err) == (2, True)
+    assert (code, "--first-seed 5000000" in err) == (2, True)
 
 
 @pytest.mark.parametrize(("reason", "code"), [("interrupted", 130), ("terminated", 143)])
@@ -229,7 +229,7 @@ def test_a_signal_ends_the_build_with_its_code(winnable, tmp_path, monkeypatch, 
     monkeypatch.setattr("pipeline.pools.building.build_pool", stop)
     got, _, err = winnable(*BUILD, "--out", tmp_path / "x.parquet", "--data", tmp_path)
     assert got == code
-    assert "goes on from here" in err
+    assert "pool build" in err or "same command" in err
 
 
 # ---- daily
@@ -269,7 +269,7 @@ def test_a_day_that_is_not_frozen_is_said_to_be_so(winnable):
     code, out, err = winnable("daily", "--variant", "spider-1", "--date", "2050-01-01", "--format", "json")
     assert code == 0
     assert json.loads(out)["frozen"] is False
-    assert "not fixed for good" in err
+    assert "spider-1 2050-01-01" in err
     assert winnable("daily", "--variant", "spider-1", "--date", "2050-01-01", "-q")[2] == ""
 
 
@@ -277,4 +277,4 @@ def test_a_day_that_is_not_frozen_is_said_to_be_so(winnable):
 def test_a_wrong_date_is_told(winnable, date):
     code, out, err = winnable("daily", "--variant", "spider-1", "--date", date)
     assert (code, out) == (2, "")
-    assert "expected a date like 2026-11-30" in err
+    assert f"{date!r}" in err

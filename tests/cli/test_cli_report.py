@@ -242,7 +242,7 @@ def test_compare_says_what_a_side_may_be(capsys, data, tmp_path):
     words = ("--variant", "spider-1", "--seeds", "1:2")
     code, _, err = winnable(capsys, "compare", tmp_path / "bad.toml", "shipped", *words)
     assert code == 3
-    assert "bad.toml: no file of weights" in err
+    assert "bad.toml" in err
 
 
 def test_compare_weights_in_memory(tmp_path):

@@ -126,7 +126,7 @@ def test_the_same_rules_by_another_id_have_no_frozen_days():
 
 def test_a_day_without_any_proof_is_told(monkeypatch):
     monkeypatch.setattr(days, "MOST_SKIPPED", 3)
-    with pytest.raises(DataError, match="none of 3 candidates of 2046-01-01"):
+    with pytest.raises(DataError, match="3 candidates of 2046-01-01"):
         days.daily(load_variant("spider-4"), datetime.date(2046, 1, 1), Picky())
 
 
@@ -136,7 +136,7 @@ def test_damaged_data_are_told(monkeypatch, tmp_path):
     monkeypatch.setattr(days, "FROZEN", path)
     days._frozen_skips.cache_clear()
     try:
-        with pytest.raises(DataError, match=r"daily\.json: cannot be read"):
+        with pytest.raises(DataError, match=r"daily\.json"):
             days.daily(load_variant("spider-4"), DAY, NoSolver())
     finally:
         monkeypatch.undo()

@@ -100,7 +100,7 @@ def test_harder_in_one_thing_is_never_easier_in_all():
 
 
 def test_nothing_makes_no_scale():
-    with pytest.raises(ValueError, match="no deal was won"):
+    with pytest.raises(ValueError, match="no deal"):
         scale_of([])
 
 
@@ -146,7 +146,7 @@ def test_a_damaged_scale_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(difficulty, "CALIBRATION", tmp_path / "calibration.json")
     difficulty._scales.cache_clear()
     try:
-        with pytest.raises(DataError, match=r"calibration\.json: cannot be read"):
+        with pytest.raises(DataError, match=r"calibration\.json"):
             difficulty.difficulty(deal(load_variant("spider-1"), 1), 1, 1)
     finally:
         monkeypatch.undo()

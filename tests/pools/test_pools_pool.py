@@ -86,20 +86,20 @@ def test_many_deals_are_rated_by_workers(data):
 
 
 def test_a_line_that_does_not_replay_is_a_fault():
-    with pytest.raises(SolverFault, match="spider-1 native 5: the dataset's line does not replay"):
+    with pytest.raises(SolverFault, match="spider-1/native/5"):
         make_rows(SPIDER_1, "native", [WonDeal(5, 10, 1, "ab")])
 
 
 @pytest.mark.parametrize(("numbering", "last"), [("kpat", 2**31 - 1), ("native", 2**63 - 1)])
 def test_there_are_not_always_enough(tmp_path, numbering, last):
     settling = Settling(tmp_path, workers=1)
-    with pytest.raises(DataError, match=f"of {last - 1} to {last} only 0 are won"):
+    with pytest.raises(DataError, match=f"spider-1/{numbering}: 0 of seeds {last - 1} to {last} "):
         build_pool(Order(SPIDER_1, 5, numbering, 1, first_seed=last - 1), settling)
 
 
 def test_a_hopeless_variant_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.pools.building._HOPELESS", 5)
-    with pytest.raises(DataError, match="none was won within 1 positions"):
+    with pytest.raises(DataError, match=r"spider-1/native: .* 1 positions"):
         build_pool(Order(SPIDER_1, 1, nodes=1), Settling(tmp_path, workers=1))
 
 
@@ -154,14 +154,14 @@ def rewrite(file, change, header=None):
 
 def test_changed_rows_are_met_when_they_are_read(file):
     rewrite(file, lambda rows: rows[3].update(difficulty=6 - rows[3]["difficulty"], positions=1))
-    with pytest.raises(DataError, match="its rows are not those that were written"):
+    with pytest.raises(DataError, match="sha256"):
         pools.read_pool(file)
     pools.read_pool(file, check=False)
 
 
 def test_a_missing_row_is_met(file):
     rewrite(file, lambda rows: rows.pop())
-    with pytest.raises(DataError, match="19 rows; its header says 20 deals"):
+    with pytest.raises(DataError, match=r"'deals': 20 .* 19"):
         pools.read_pool(file)
 
 
@@ -170,8 +170,8 @@ def test_a_missing_row_is_met(file):
     [
         ({"line": "ab"}, "move 1", False),
         ({"line": "zz"}, "'zz'", False),
-        ({"moves": 5}, "the row says moves 5", True),
-        ({"stock": "AS"}, "its cards are not those of native deal", True),
+        ({"moves": 5}, "moves 5", True),
+        ({"stock": "AS"}, "cards", True),
     ],
 )
 def test_faults_are_named(file, change, text, replays):
@@ -186,10 +186,10 @@ def test_faults_are_named(file, change, text, replays):
 @pytest.mark.parametrize(
     ("header", "text"),
     [
-        ({"format": 2}, "newer than this program's 1; update winnable"),
-        ({"format": None}, "no format"),
-        ({"tried": "many"}, "tried: 'many' is no int"),
-        ({"rules": 5}, "rules: 5 is no dict"),
+        ({"format": 2}, "'format': 2 .* 1"),
+        ({"format": None}, "'format'"),
+        ({"tried": "many"}, "'tried': 'many' .* int"),
+        ({"rules": 5}, "'rules': 5 .* dict"),
     ],
 )
 def test_a_wrong_header_is_told(file, header, text):
@@ -201,14 +201,14 @@ def test_a_wrong_header_is_told(file, header, text):
 @pytest.mark.parametrize(
     ("header", "text"),
     [
-        ({"rules": {}}, "rules: no rules of a game"),
-        ({"rules_hash": "0" * 16}, "the rules in the pool have"),
+        ({"rules": {}}, "'rules'"),
+        ({"rules_hash": "0" * 16}, f"'rules_hash': '0+' .* {SPIDER_1.rules_hash}"),
         (
             {
                 "rules": pools.rules_of(replace(SPIDER_1, sets_needed=7)),
                 "rules_hash": replace(SPIDER_1, sets_needed=7).rules_hash,
             },
-            "this program's spider-1 has other rules",
+            f"'rules_hash': .* {SPIDER_1.rules_hash}",
         ),
     ],
 )
@@ -221,10 +221,10 @@ def test_a_pool_of_other_rules_is_refused(file, header, text):
 def test_what_is_no_pool_is_told(tmp_path, data):
     path = tmp_path / "no.parquet"
     path.write_bytes(b"nonsense")
-    with pytest.raises(DataError, match="no readable Parquet file"):
+    with pytest.raises(DataError, match=r"no\.parquet is not a readable Parquet file"):
         pools.read_pool(path)
     (part, *_) = Store(data).parts(Partition("spider-1", "native"))
-    with pytest.raises(DataError, match="no pool of winnable"):
+    with pytest.raises(DataError, match=r"winnable\.pool"):
         pools.read_pool(part.path)
 
 
@@ -242,7 +242,7 @@ def test_a_sample_keeps_to_its_difficulties(built):
     level = built.rows[0].difficulty
     fitting = [row for row in built.rows if row.difficulty == level]
     assert sorted(pools.sample(built, len(fitting), range(level, level + 1), key=9)) == fitting
-    with pytest.raises(UsageError, match=f"the pool has {len(fitting)} deals of difficulty {level} to {level}"):
+    with pytest.raises(UsageError, match=f"{len(fitting) + 1} .* {level} to {level}.* {len(fitting)}"):
         pools.sample(built, len(fitting) + 1, range(level, level + 1), key=9)
 
 
