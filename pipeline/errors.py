@@ -1,10 +1,10 @@
-"""The errors of `winnable`, each with the exit code its command ends with."""
+"""The errors of `winnable`, each with the exit code of the command that raises it."""
 
 from __future__ import annotations
 
 
 class WinnableError(Exception):
-    """Base of every error a user may meet; its text is one clear line."""
+    """Base of the errors a user may meet. The text is one line naming file, field, value and what would be right."""
 
     exit_code = 1
 
@@ -16,17 +16,17 @@ class UsageError(WinnableError):
 
 
 class DataError(WinnableError):
-    """Contents that are wrong: a file, a configuration, a dataset."""
+    """Wrong contents: a file, a configuration, a dataset."""
 
     exit_code = 3
 
 
 class ConfigError(DataError):
-    """A run configuration or an environment variable that cannot be used."""
+    """A configuration or an environment variable that is not valid."""
 
 
 class VariantError(DataError):
-    """A variant's rules that make no game."""
+    """Rules of a variant that are not valid."""
 
 
 class BoardError(DataError):
@@ -34,15 +34,15 @@ class BoardError(DataError):
 
 
 class LineError(DataError):
-    """A line that cannot be read, or that does not replay; names the move."""
+    """A line that cannot be read or does not replay; names the move."""
 
 
 class StoreError(DataError):
-    """A dataset that cannot be read or written as it is."""
+    """A dataset that cannot be read or written."""
 
 
 class SolverFault(WinnableError):
-    """The solver claimed what the referee refutes, or its bench signature differs."""
+    """The referee refutes the solver, or the bench signature differs."""
 
     exit_code = 4
 

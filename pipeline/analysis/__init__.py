@@ -1,1 +1,1 @@
-"""What the outcomes say: statistics, reports, figures, comparisons."""
+"""What outcomes say: statistics, reports, figures, comparisons."""

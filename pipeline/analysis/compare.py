@@ -1,4 +1,4 @@
-"""Two solvers, limits or datasets on the same deals: who settles more, and with how many positions."""
+"""Comparing two solvers, limits or datasets on the same deals: which settles more, and with how many positions."""
 
 from __future__ import annotations
 
@@ -23,24 +23,26 @@ LISTED = 20
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A and B on the deals both have.
+    """The comparison of A and B on the deals both have.
 
     Attributes
     ----------
     deals
-        Deals both have; `left_out` are those only one has.
+        Number of deals both have.
+    left_out
+        Number of deals only one has.
     node_limits
-        Of A and B.
+        The limits of A and B.
     settled
-        Deals settled by A and by B.
+        Number of deals settled by A and by B.
     only_a, only_b
-        Seeds settled by the one and not by the other, ascending.
+        Seeds settled by one and not by the other, ascending.
     contradictions
-        Seeds won in the one and lost in the other: one of the solvers is wrong.
+        Seeds won in one and lost in the other: one of the solvers is wrong.
     p_value
-        Exact McNemar over `only_a` and `only_b`.
+        Of the exact McNemar test on `only_a` and `only_b`.
     ratio
-        Positions of B over those of A on the deals both settled; None if there are none.
+        Positions of B over those of A, on deals both settled; None if there are none.
     """
 
     label: str
@@ -57,12 +59,14 @@ class Comparison:
     @property
     def conclusions(self) -> tuple[str, ...]:
         """What may be concluded, in sentences."""
-        said = [_settling(self), _effort(self)]
+        sentences = [_settling(self), _effort(self)]
         if self.contradictions:
-            said.insert(0, f"{len(self.contradictions)} deals are won in one and lost in the other: a solver is wrong.")
+            sentences.insert(
+                0, f"{len(self.contradictions)} deals are won in one and lost in the other: a solver is wrong."
+            )
         if self.node_limits[0] != self.node_limits[1]:
-            said.append(f"The node limits differ: {self.node_limits[0]:,} and {self.node_limits[1]:,}.")
-        return tuple(said)
+            sentences.append(f"The node limits differ: {self.node_limits[0]:,} and {self.node_limits[1]:,}.")
+        return tuple(sentences)
 
 
 def compare(a: Sample, b: Sample, label: str, *, nodes: int | None = None) -> Comparison:
@@ -70,8 +74,12 @@ def compare(a: Sample, b: Sample, label: str, *, nodes: int | None = None) -> Co
 
     Parameters
     ----------
+    a, b
+        The samples.
+    label
+        Their variant and numbering, as "spider-4/native".
     nodes
-        Count a deal as settled only if it took at most so many positions; needs samples searched that far.
+        Compare as at this node limit: a deal counts as settled only if it took at most this many positions.
 
     Raises
     ------
@@ -107,7 +115,7 @@ def _settled(sample: Sample, places: Counts, nodes: int | None) -> tuple[Flags, 
     if nodes is None:
         return settled, limit
     if not settled.all() and limit < nodes:
-        raise ValueError(f"some deals were searched to {limit:,} positions only, not to {nodes:,}")
+        raise ValueError(f"{nodes:,} is not a valid node limit: some deals were searched to {limit:,} positions only")
     return settled & (sample.positions[places] <= nodes), nodes
 
 
@@ -120,30 +128,40 @@ def _settling(c: Comparison) -> str:
     more_a, more_b = len(c.only_a), len(c.only_b)
     discordant = more_a + more_b
     if not c.deals:
-        return "The two have no deal in common."
+        return "A and B have no deal in common."
     if not discordant:
         most = percent(wilson(0, c.deals).high)
         return f"Both settle the same deals: judging from {c.deals:,} deals, they differ on less than {most} of all."
     counts = f"{more_b:,} deals are settled by B only, {more_a:,} by A only (exact McNemar p = {_p(c.p_value)})"
     if discordant < FEWEST_DISCORDANT:
-        return f"Too few deals to tell who settles more: {counts}; below {FEWEST_DISCORDANT} no split is significant."
+        return f"Too few deals to tell which settles more: {counts}; below {FEWEST_DISCORDANT} no split is significant."
     if c.p_value < LEVEL:
         return f"{'B' if more_b > more_a else 'A'} settles more deals: {counts}."
     needed = deals_needed(more_a, more_b, c.deals)
-    advice = f"; if the split is real, some {needed:,} deals would show it" if needed else ""
-    return f"Who settles more cannot be told from this sample: {counts}{advice}."
+    advice = f"; if the split is real, about {needed:,} deals would show it" if needed else ""
+    return f"This sample does not tell which settles more: {counts}{advice}."
 
 
 def deals_needed(only_a: int, only_b: int, deals: int, power: float = 0.8) -> int | None:
-    """Estimate how many deals would show a split like this one, with the given power at the 5% level.
+    """Estimate how many deals would show a split like this one at the 5% level.
 
-    Returns None for an even split.
+    Parameters
+    ----------
+    only_a, only_b, deals
+        The discordant counts, and the number of deals they come from.
+    power
+        Chance of showing it.
+
+    Returns
+    -------
+    int or None
+        None for an even split.
 
     Notes
     -----
     Discordant pairs needed: (z_(alpha/2)/2 + z_beta sqrt(q(1 - q)))^2 / (q - 1/2)^2 with q the share of the larger
     side (O. S. Miettinen, Biometrics 24 (1968) 339-352), divided by the share of discordant deals seen. Rounded up to
-    two digits: more would be pretence.
+    two digits, since the estimate is no more precise.
     """
     q = max(only_a, only_b) / (only_a + only_b)
     if q == 0.5:
@@ -157,7 +175,7 @@ def deals_needed(only_a: int, only_b: int, deals: int, power: float = 0.8) -> in
 
 def _effort(c: Comparison) -> str:
     if c.ratio is None:
-        return "No deal was settled by both, so their positions cannot be compared."
+        return "No deal was settled by both, so positions cannot be compared."
     low, high = c.ratio.interval
     over = f"over {c.ratio.deals:,} deals both settled"
     times = f"{c.ratio.geometric:.3f} times the positions of A (95% interval {low:.3f} to {high:.3f})"
@@ -165,7 +183,7 @@ def _effort(c: Comparison) -> str:
     if low == high == 1:
         return f"Both need exactly the same positions, {over}."
     if finding == "alike":
-        return f"Who needs fewer positions cannot be told: B needs {times}, {over}."
+        return f"This sample does not tell which needs fewer positions: B needs {times}, {over}."
     return f"B needs {'more' if finding == 'more' else 'fewer'} positions: {times}, {over}; in sum {c.ratio.total:.3f}."
 
 
@@ -174,7 +192,7 @@ def _p(value: float) -> str:
 
 
 def comparison_json(comparisons: list[Comparison], a: str, b: str) -> dict[str, Any]:
-    """Return comparisons as JSON values."""
+    """Return comparisons as JSON values; `a` and `b` name the sides."""
     return {"a": a, "b": b, "comparisons": [_json(c) for c in comparisons]}
 
 
@@ -205,7 +223,7 @@ def _json(c: Comparison) -> dict[str, Any]:
 
 
 def comparison_table(comparisons: list[Comparison]) -> Section:
-    """Return comparisons as a table, one row a variant and numbering."""
+    """Return comparisons as a table, one row per variant and numbering."""
     header = ("variant", "deals", "left out", "A", "B", "A only", "B only", "p", "B/A", "95% interval", "B/A in sum")
     rows = []
     for c in comparisons:
@@ -237,14 +255,14 @@ def render(comparisons: list[Comparison], a: str, b: str, form: str) -> str:
         out = io.StringIO()
         csv.writer(out, lineterminator="\n").writerows([table.header, *table.rows])
         return out.getvalue()
-    said = [f"{c.label}: {text}" for c in comparisons for text in (*c.conclusions, *discordant_lines(c))]
+    sentences = [f"{c.label}: {text}" for c in comparisons for text in (*c.conclusions, *discordant_lines(c))]
     if form == "markdown":
-        return f"A: `{a}`, B: `{b}`\n\n{markdown_table(table)}\n\n" + "".join(f"- {text}\n" for text in said)
-    return f"A: {a}\nB: {b}\n\n{text_table(table)}\n\n" + "".join(f"{text}\n" for text in said)
+        return f"A: `{a}`, B: `{b}`\n\n{markdown_table(table)}\n\n" + "".join(f"- {text}\n" for text in sentences)
+    return f"A: {a}\nB: {b}\n\n{text_table(table)}\n\n" + "".join(f"{text}\n" for text in sentences)
 
 
 def discordant_lines(comparison: Comparison) -> list[str]:
-    """List the discordant deals' seeds, cut after the first few."""
+    """List the seeds of discordant deals, at most `LISTED` per side."""
     lines = []
     for side, seeds in (("A", comparison.only_a), ("B", comparison.only_b)):
         if seeds:

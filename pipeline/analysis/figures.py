@@ -1,7 +1,7 @@
-"""Figures as SVG text for a page: the same data give the same bytes, and colours follow the page's light or dark.
+"""Figures as SVG text for a page. The same data give the same bytes; colours follow the page's light or dark theme.
 
-Every colour is drawn as a placeholder and leaves as a CSS variable of the page; ids get a prefix, so that several
-figures can stand in one document.
+Colours are drawn as placeholders and become CSS variables of the page. Ids get a prefix, so that one page can hold
+several figures.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def curve_figure(sample: Sample, prefix: str) -> str:
 
 
 def overview_figure(samples: Sequence[Sample], labels: Sequence[str], prefix: str) -> str:
-    """Draw the curves of several samples in one frame."""
+    """Draw the curves of several samples in one figure."""
     grid = _grid(samples)
     rows = (len(samples) + 1) // 2
     with _styled(), _axes(height=3.6 + rows * 0.2, below=0.6 + rows * 0.2) as (figure, axes):
@@ -125,7 +125,7 @@ def trend_figure(dates: Sequence[str], low: Sequence[float], proved: Sequence[fl
 
 
 def _grid(samples: Sequence[Sample]) -> Counts:
-    """Return some 200 rising positions, evenly spread over the logarithm, from ten to the largest limit."""
+    """Return about 200 ascending positions, evenly spaced in their logarithm, from 10 to the largest limit."""
     last = max(10, *(sample.node_limit for sample in samples))
     last = max(last, *(int(sample.positions.max()) for sample in samples if sample.positions.size), 100)
     return np.unique(np.geomspace(10, last, 200).round().astype(np.int64))
@@ -143,7 +143,7 @@ def _position_axis(axes: Axes, grid: Counts) -> None:
 
 @contextmanager
 def _styled() -> Iterator[None]:
-    # From the defaults up: a matplotlibrc of the user must not change a published page.
+    # From the defaults, so that a user's matplotlibrc does not change a published page.
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
@@ -152,7 +152,7 @@ def _styled() -> Iterator[None]:
 
 @contextmanager
 def _axes(height: float = 3.0, below: float = 0.5) -> Iterator[tuple[Figure, Axes]]:
-    """Give axes with fixed margins; `height` and `below` in inches. An automatic layout would triple the time."""
+    """Yield axes with fixed margins; `height` and `below` in inches. Automatic layout would triple the time."""
     width = 5.2
     figure = Figure(figsize=(width, height))
     bottom, top = below / height, 1 - 0.15 / height
@@ -167,10 +167,17 @@ def _svg(figure: Figure, prefix: str) -> str:
 
 
 def inline_svg(text: str, prefix: str) -> str:
-    """Make an SVG file fit to stand in an HTML page.
+    """Return an SVG file as an element of an HTML page.
 
-    Drops the XML prologue, metadata, styles for the whole document, fixed size and namespaces, rounds coordinates to
-    hundredths, prefixes ids, and turns placeholder colours into `var(--name)`.
+    Drops the XML prologue, metadata, document styles, fixed size and namespaces; rounds coordinates to hundredths;
+    prefixes ids; turns placeholder colours into `var(--name)`.
+
+    Parameters
+    ----------
+    text
+        The SVG file.
+    prefix
+        Of the ids, unique in the page.
     """
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*|<style.*?</style>\s*", "", text, flags=re.DOTALL)

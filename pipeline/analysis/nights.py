@@ -1,4 +1,4 @@
-"""The page of all nights: what each report under `reports/<date>/` said, and how the rates moved."""
+"""The page of all nights: the figures of each report under `reports/<date>/`, and the trend of the rates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What one night's report said of one variant."""
+    """One variant's figures in one night's report."""
 
     date: str
     deals: int
@@ -37,7 +37,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A variant's nights, oldest first, and their figure (from two nights on)."""
+    """A variant's nights, oldest first, and their figure if there are two or more."""
 
     label: str
     points: tuple[Point, ...]
@@ -45,12 +45,12 @@ class Trend:
 
 
 def nights_page(reports: Path) -> str:
-    """Return the page of the nights whose `<date>/report.json` lie in a directory.
+    """Return the HTML page of all nights in a directory of reports.
 
     Parameters
     ----------
     reports
-        The directory; what in it is not named like a date is no night.
+        The directory; a night is a directory `<date>/` in it with a `report.json`.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def nights_page(reports: Path) -> str:
 
 
 def _points(path: Path, date: str) -> dict[str, Point]:
-    """Read a night's report, by label of the variant; empty if there is none."""
+    """Read a night's report, by variant label; empty if there is none."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return {_label(entry): _point(entry, date) for entry in content["variants"]}
@@ -76,7 +76,7 @@ def _points(path: Path, date: str) -> dict[str, Point]:
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path}: no report: {type(error).__name__}: {error}") from error
+        raise DataError(f"{path} is not a valid report: {type(error).__name__}: {error}") from error
 
 
 def _label(entry: dict[str, Any]) -> str:

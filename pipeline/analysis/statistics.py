@@ -1,9 +1,9 @@
-"""The statistics of win rates: numbers and arrays in, small frozen values out; knows nothing of files or variants.
+"""The statistics of win rates: numbers and arrays in, small frozen values out, without files or variants.
 
-Representation, once for the whole page. A sample is n deals, each of them won (proved), lost (proved) or unsettled.
+Representation, for the whole file. A sample is n deals, each of them won (proved), lost (proved) or unsettled.
 The proved-win rate won/n is a *lower* bound of the share of winnable deals in the sample and (won + unsettled)/n an
 *upper* bound: nothing is known of the unsettled ones, and they are not a random part of the sample, so no estimate in
-between is made. `positions` are int64 arrays with one count a deal. Intervals are two-sided, 95% unless said.
+between is made. `positions` are int64 arrays with one count per deal. Intervals are two-sided, 95% by default.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WinRate:
-    """Counts of a sample with everything that must be shown beside its proved-win rate."""
+    """Counts of a sample with all that must be shown beside its proved-win rate."""
 
     deals: int
     won: int
@@ -44,7 +44,7 @@ class WinRate:
 
 @dataclass(frozen=True, slots=True)
 class Quantiles:
-    """Summary of a count that has one value a deal."""
+    """Summary of a count with one value per deal."""
 
     mean: float
     median: float
@@ -54,7 +54,7 @@ class Quantiles:
 
 @dataclass(frozen=True, slots=True)
 class PairedRatio:
-    """How many times the positions of A the solver B needs on the same deals.
+    """Positions of solver B over those of solver A, on the same deals.
 
     `geometric` is the geometric mean of the ratios B/A, which weighs every deal alike; `total` is the ratio of the
     sums, which the few hardest deals dominate. `interval` belongs to `geometric`.
@@ -74,7 +74,7 @@ def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Inter
     Parameters
     ----------
     successes, trials
-        Counts; no trials give the whole of [0, 1].
+        Counts; without trials the interval is [0, 1].
     confidence
         Two-sided level between 0 and 1.
 
@@ -86,12 +86,12 @@ def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Inter
     Notes
     -----
     E. B. Wilson, *Probable inference, the law of succession, and statistical inference*, JASA 22 (1927) 209-212.
-    Valid for every n and for rates of 0 and 1 (where the normal interval has no width); its coverage swings a little
+    Valid for every n and for rates of 0 and 1 (where the normal interval has no width); its coverage varies a little
     around the level and sinks below it for rates very near 0 or 1 (Brown, Cai and DasGupta, Statistical Science 16
     (2001) 101-133). No continuity correction.
     """
     if not 0 <= successes <= trials:
-        raise ValueError(f"{successes} successes of {trials} trials")
+        raise ValueError(f"{successes} is not a valid number of successes: expected 0 to {trials}")
     if trials == 0:
         return Interval(0.0, 1.0)
     z = _z(confidence)
@@ -110,7 +110,14 @@ def win_rate(deals: int, won: int, lost: int, confidence: float = CONFIDENCE) ->
 
     The interval's lower end is Wilson's with the unsettled deals as not won, its upper end Wilson's with all of them
     as won. Whatever they are, it covers the share of winnable deals among all deals of that kind at least as often as
-    `wilson` does; its width does not go to nothing with n while deals stay unsettled.
+    `wilson` does; its width does not shrink to zero with n while deals stay unsettled.
+
+    Parameters
+    ----------
+    deals, won, lost
+        Counts; the other deals are unsettled.
+    confidence
+        Two-sided level between 0 and 1.
 
     Raises
     ------
@@ -119,7 +126,7 @@ def win_rate(deals: int, won: int, lost: int, confidence: float = CONFIDENCE) ->
     """
     unsettled = deals - won - lost
     if min(deals, won, lost, unsettled) < 0:
-        raise ValueError(f"{won} won and {lost} lost of {deals} deals")
+        raise ValueError(f"{won} won and {lost} lost are not valid counts of {deals} deals")
     interval = Interval(wilson(won, deals, confidence).low, wilson(won + unsettled, deals, confidence).high)
     proved, upper = (won / deals, (won + unsettled) / deals) if deals else (0.0, 1.0)
     return WinRate(deals, won, lost, unsettled, proved, upper, interval)
@@ -128,11 +135,18 @@ def win_rate(deals: int, won: int, lost: int, confidence: float = CONFIDENCE) ->
 def difference(won_a: int, deals_a: int, won_b: int, deals_b: int, confidence: float = CONFIDENCE) -> Interval:
     """Compute the interval of rate B minus rate A for two *independent* samples.
 
+    Parameters
+    ----------
+    won_a, deals_a, won_b, deals_b
+        Counts; with a sample of no deals the interval is [-1, 1].
+    confidence
+        Two-sided level between 0 and 1.
+
     Notes
     -----
     R. G. Newcombe, *Interval estimation for the difference between independent proportions*, Statistics in Medicine
-    17 (1998) 873-890, method 10: Wilson's intervals combined. Valid for every n and for rates of 0 and 1. Not for
-    paired samples: see `mcnemar`.
+    17 (1998) 873-890, method 10: Wilson's intervals combined. Valid for every n and for rates of 0 and 1. For paired
+    samples use `mcnemar`.
     """
     if not deals_a or not deals_b:
         return Interval(-1.0, 1.0)
@@ -150,23 +164,22 @@ def mcnemar(only_a: int, only_b: int) -> float:
     Parameters
     ----------
     only_a, only_b
-        The discordant deals: settled by A and not by B, and the other way round. Deals with the same verdict in both
-        do not matter.
+        The discordant deals: settled by A and not by B, and the reverse.
 
     Returns
     -------
     float
-        min(1, 2 P(X <= min(only_a, only_b))), X binomial(only_a + only_b, 1/2): the chance of at least so uneven a
-        split if both were equally strong. 1 if nothing is discordant. Fewer than six discordant deals can never give
+        min(1, 2 P(X <= min(only_a, only_b))), X binomial(only_a + only_b, 1/2): the chance of a split at least this
+        uneven if both were equally strong. 1 if no deal is discordant. Fewer than six discordant deals can never give
         less than 0.05.
 
     Notes
     -----
-    Q. McNemar, Psychometrika 12 (1947) 153-157, with the binomial in the place of its normal approximation. Valid
+    Q. McNemar, Psychometrika 12 (1947) 153-157, with the binomial instead of its normal approximation. Valid
     for every n; conservative, as an exact test of counts is.
     """
     if min(only_a, only_b) < 0:
-        raise ValueError(f"discordant counts {only_a} and {only_b}")
+        raise ValueError(f"{only_a} and {only_b} are not valid discordant counts: expected 0 or more")
     n, k = only_a + only_b, min(only_a, only_b)
     if n == 0:
         return 1.0
@@ -181,19 +194,19 @@ def paired_ratio(a: Counts, b: Counts, confidence: float = CONFIDENCE) -> Paired
     Parameters
     ----------
     a, b
-        Positive counts, shape (n,), deal by deal. Give only deals that both settled: a deal stopped at its limit
-        has no count of its own.
+        Positive counts, shape (n,), deal by deal. Only deals that both settled: a deal stopped at its limit has no
+        count of its own.
     confidence
         Level of the interval of the geometric mean, Student's t over the log ratios: exact if these are normal,
-        and good from some 30 deals on when they are not. With one deal the interval is everything.
+        and good from about 30 deals on if they are not. With one deal the interval is [0, inf).
 
     Raises
     ------
     ValueError
-        If the shapes differ, nothing is given, or a count is not positive.
+        If the shapes differ or are empty, or a count is not positive.
     """
     if a.shape != b.shape or a.ndim != 1 or not a.size:
-        raise ValueError(f"paired counts of shapes {a.shape} and {b.shape}")
+        raise ValueError(f"{a.shape} and {b.shape} are not valid shapes of paired counts: expected (n,) twice")
     if min(a.min(), b.min()) <= 0:
         raise ValueError("paired counts must be positive")
     logs = np.log(b.astype(np.float64)) - np.log(a.astype(np.float64))
@@ -213,12 +226,12 @@ def quantiles(values: Counts, repeated: Iterable[tuple[int, int]] = ()) -> Quant
     values
         Shape (n,).
     repeated
-        More counts, each with how often it is there, which take no memory.
+        More counts, as (count, times), which take no memory.
 
     Returns
     -------
     Quantiles | None
-        None of no counts at all.
+        None without counts.
     """
     more = sorted(repeated)
     total = int(values.size) + sum(times for _value, times in more)
@@ -247,10 +260,10 @@ def quantiles(values: Counts, repeated: Iterable[tuple[int, int]] = ()) -> Quant
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The share of deals won within n positions, for a rising grid of n; all arrays of shape (k,).
+    """The share of deals won within n positions, for an ascending grid of n; all arrays have shape (k,).
 
-    `share` counts the wins seen; `low` and `high` are a pointwise band like the interval of `win_rate`, and `open`
-    the share of deals whose search stopped before n positions, so that they might have been won by then.
+    `share` counts the wins. `low` and `high` are a pointwise band like the interval of `win_rate`. `open` is the share
+    of deals whose search stopped before n positions and which might have been won by then.
     """
 
     positions: Counts
@@ -261,7 +274,20 @@ class Curve:
 
 
 def won_within(won: Flags, positions: Counts, at: Counts) -> Counts:
-    """Count the deals won with at most so many positions; shape of `at`."""
+    """Count the deals won within each of `at` positions.
+
+    Parameters
+    ----------
+    won, positions
+        Flags and positions per deal, shape (n,).
+    at
+        Limits, shape (k,).
+
+    Returns
+    -------
+    array
+        int64, shape (k,).
+    """
     return np.searchsorted(np.sort(positions[won]), at, side="right").astype(np.int64)
 
 
@@ -273,13 +299,15 @@ def won_within_curve(
     Parameters
     ----------
     won, unsettled
-        One flag a deal, shape (n,).
+        Flags per deal, shape (n,).
     positions
         Positions spent, shape (n,); for an unsettled deal its limit.
     at
-        The grid, shape (k,).
+        The grid, ascending, shape (k,).
     missing
-        Deals of the sample that were never searched: unsettled from the first position on.
+        Deals of the sample that were never searched; unsettled from the first position on.
+    confidence
+        Two-sided level between 0 and 1.
     """
     deals = int(won.size) + missing
     wins = won_within(won, positions, at)
@@ -302,7 +330,9 @@ def t_quantile(probability: float, freedom: int) -> float:
         If not 1/2 <= probability < 1 and freedom >= 1.
     """
     if not 0.5 <= probability < 1 or freedom < 1:
-        raise ValueError(f"t quantile of {probability} with {freedom} degrees of freedom")
+        raise ValueError(
+            f"no t quantile of {probability} with {freedom} degrees of freedom: expected 0.5 to 1, and 1 or more"
+        )
     if freedom > 10_000:
         z = NormalDist().inv_cdf(probability)
         return z + (z**3 + z) / (4 * freedom)
@@ -334,7 +364,7 @@ Finding = Literal["more", "less", "alike"]
 
 
 def judge(interval: Interval, neutral: float = 0.0) -> Finding:
-    """Say on which side of `neutral` a whole interval lies, or "alike" when it holds it."""
+    """Return on which side of `neutral` an interval lies, or "alike" if it contains it."""
     if interval.low > neutral:
         return "more"
     return "less" if interval.high < neutral else "alike"
@@ -342,5 +372,5 @@ def judge(interval: Interval, neutral: float = 0.0) -> Finding:
 
 def _z(confidence: float) -> float:
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence {confidence}")
+        raise ValueError(f"{confidence} is not a valid confidence: expected a number between 0 and 1")
     return NormalDist().inv_cdf(0.5 + confidence / 2)

@@ -10,7 +10,7 @@ import jinja2
 
 
 def environment(**filters: Callable[..., Any]) -> jinja2.Environment:
-    """Return an environment with more filters: everything is escaped, and an unknown name is an error."""
+    """Return an environment with these filters, which escapes all text and refuses unknown names."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,

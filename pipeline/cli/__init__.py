@@ -1,1 +1,1 @@
-"""The commands: thin Click wrappers over the library, one file a group."""
+"""The commands: options and printing over the library, one file per group."""

@@ -34,7 +34,7 @@ FILES = {"html": "report.html", "markdown": "report.md", "csv": "report.csv", "j
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write the report into this directory: in the form of --format, or in all of them but the table.",
+    help="Write the report into this directory: in the form of --format, or in all forms but the table.",
 )
 @options.verbosity_options
 def report(
@@ -49,9 +49,9 @@ def report(
 ) -> None:
     r"""Report win rates with their bounds.
 
-    Of each variant in the dataset: deals won, lost and unsettled, the proved-win rate with its upper bound and 95%
-    interval, how many positions it took, and what others published at the same limit. Deals that a run planned and
-    that have no outcome, and with --seeds all deals of that range, count as unsettled.
+    For each variant in the dataset: deals won, lost and unsettled; the proved-win rate with its upper bound and 95%
+    interval; the positions needed; and published figures at the same limit. Deals that a run planned (or, with --seeds,
+    all deals of that range) and that have no outcome count as unsettled.
 
     \b
     Examples:
@@ -87,7 +87,7 @@ def report(
 
 
 def render(made: Report, runs: list[RunRecord], form: str) -> str:
-    """Return a report in one of `FORMATS`; the page also says who the runs were."""
+    """Return a report in one of `FORMATS`; the page also lists the runs."""
     from pipeline.analysis import tables
     from pipeline.analysis.report import report_json
 
@@ -108,15 +108,15 @@ def render(made: Report, runs: list[RunRecord], form: str) -> str:
 @click.option(
     "--numbering",
     type=click.Choice(options.NUMBERINGS),
-    help="Only deals of this numbering.  [default: all of two datasets, native of what is settled here]",
+    help="Only deals of this numbering.  [default: all of two datasets, native of deals settled here]",
 )
 @options.seeds_options
 @click.option(
     "--nodes",
     type=options.COUNT,
     metavar="N",
-    help="Node limit of what is settled here; datasets are compared as at this limit, which they must have been "
-    "searched to.  [default: 1000000; rows of two datasets as they are]",
+    help="Node limit. Datasets must have been searched to it and are compared as at this limit.  [default: 1000000; "
+    "two datasets are compared as they are]",
 )
 @options.workers_option
 @options.format_option()
@@ -124,13 +124,13 @@ def render(made: Report, runs: list[RunRecord], form: str) -> str:
 def compare(a: str, b: str, nodes: int | None, output_format: str, verbosity: int, **flags: Any) -> None:
     r"""Compare two solvers, limits or datasets on the same seeds.
 
-    A and B are each the directory (--data) of a dataset, a file of weights (x.toml), or the word "shipped" for the
-    weights of this version. Datasets may be of two versions, settings or machines; with weights the deals of --variant
-    and --seeds are settled here and now, and kept nowhere.
+    A and B are each the directory (--data) of a dataset, a weights file (x.toml), or "shipped" for the weights of this
+    version. Datasets may come from different versions, settings or machines. With weights, the deals of --variant and
+    --seeds are settled for the comparison and not stored.
 
-    On the deals both have it shows who settles more, with the discordant deals and McNemar's exact test, and how many
-    positions B needs for each of A's, with a 95% interval; and says in words whether the sample is large enough to
-    tell. A deal that is won in one and lost in the other is a solver fault (exit 4).
+    On the deals both have, it shows which side settles more, with the discordant deals and McNemar's exact test, and
+    the positions of B over those of A with a 95% interval, and says in words what the sample tells. A deal that is won
+    in one and lost in the other is a solver fault (exit 4).
 
     \b
     Examples:
@@ -158,7 +158,7 @@ def compare(a: str, b: str, nodes: int | None, output_format: str, verbosity: in
 
 
 def _side(text: str, flags: dict[str, Any], nodes: int | None, verbosity: int) -> dict[str, Sample]:
-    """Read a dataset, or settle with the weights named; by label of variant and numbering."""
+    """Read a dataset, or settle with weights; samples by label of variant and numbering."""
     from pipeline.analysis.samples import read_samples
     from pipeline.dataset.store import Store
 
@@ -170,7 +170,9 @@ def _side(text: str, flags: dict[str, Any], nodes: int | None, verbosity: int) -
     elif text == "shipped" or path.is_file():
         samples = _settle(None if text == "shipped" else path, {**flags, "nodes": nodes, "seeds": wanted}, verbosity)
     else:
-        raise UsageError(f"{text!r} is no dataset, no file of weights, and not the word 'shipped'")
+        raise UsageError(
+            f"{text!r} is not a valid side: expected the directory of a dataset, a weights file or 'shipped'"
+        )
     return {f"{sample.variant.id}/{sample.numbering}": sample for sample in samples}
 
 
@@ -187,7 +189,7 @@ def _settle(weights: Path | None, flags: dict[str, Any], verbosity: int) -> list
     from pipeline.tuning.trial import run_trial
 
     if not flags["variants"] or not flags["seeds"]:
-        raise UsageError("weights are compared on deals settled now: give --variant and --seeds")
+        raise UsageError("--variant and --seeds are missing: weights are compared on deals settled now")
     with TemporaryDirectory(prefix="winnable-") as scratch:
         environment = {name: os.environ[name] for name in WHERE_TO_SETTLE if name in os.environ}
         settings = load_settings(None, {**flags, "seeds_from": None, "data": Path(scratch)}, environment)

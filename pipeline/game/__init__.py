@@ -1,1 +1,1 @@
-"""What the games are: variants, deals, boards, the referee, lines."""
+"""The games: variants, deals, boards, lines, and the rules as readable Python."""

@@ -1,1 +1,1 @@
-"""What games ask for: pools of proven-winnable deals, their difficulty, hints and daily deals."""
+"""What games ask for: pools of deals proved winnable, their difficulty, hints and daily deals."""

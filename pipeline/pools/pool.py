@@ -179,7 +179,7 @@ def read_pool(path: Path, *, check: bool = True) -> Pool:
     """
     try:
         with path.open("rb") as file:
-            # A thread of Arrow's, which `read_table` starts in any case, may outlive a short command and abort its exit.
+            # Not `read_table`: the thread it starts may outlive a short command and abort its exit.
             table = pq.ParquetFile(file, pre_buffer=False).read(use_threads=False)
     except (OSError, pa.ArrowException) as error:
         first_line = (str(error).splitlines() or [type(error).__name__])[0]

@@ -41,7 +41,7 @@ def test_only_common_deals_count():
     got = comparing.compare(sample("wwww", first=1), sample("wwww", first=3), "spider-4/native")
     assert (got.deals, got.left_out) == (2, 4)
     none = comparing.compare(sample("ww", first=1), sample("ww", first=9), "spider-4/native")
-    assert none.conclusions[0] == "The two have no deal in common."
+    assert "no deal in common" in none.conclusions[0]
     assert none.ratio is None
 
 
@@ -49,11 +49,11 @@ def test_only_common_deals_count():
     ("a", "b", "words"),
     [
         ("w" * 100, "w" * 100, "differ on less than 3.70% of all"),
-        ("w" * 95 + "u" * 5, "w" * 100, "Too few deals to tell who settles more: 5 deals are settled by B only"),
+        ("w" * 95 + "u" * 5, "w" * 100, "5 deals are settled by B only, 0 by A only (exact McNemar p = 0.062); below 6"),
         ("w" * 90 + "u" * 10, "w" * 100, "B settles more deals: 10 deals are settled by B only, 0 by A only"),
         ("w" * 100, "w" * 90 + "u" * 10, "A settles more deals"),
-        ("w" * 93 + "u" * 7, "u" * 4 + "w" * 96, "cannot be told from this sample"),
-        ("w" * 95 + "u" * 5, "u" * 5 + "w" * 95, "cannot be told from this sample"),
+        ("w" * 93 + "u" * 7, "u" * 4 + "w" * 96, "does not tell"),
+        ("w" * 95 + "u" * 5, "u" * 5 + "w" * 95, "does not tell"),
     ],
 )
 def test_the_verdict_in_words(a, b, words):
@@ -69,7 +69,7 @@ def test_effort_in_words():
     assert comparing.compare(base, sample("w" * 60, more), "x").conclusions[1].startswith("B needs more positions")
     assert comparing.compare(sample("w" * 60, more), base, "x").conclusions[1].startswith("B needs fewer positions")
     swapped = sample("w" * 60, even[::-1])
-    assert "cannot be told" in comparing.compare(base, swapped, "x").conclusions[1]
+    assert "does not tell" in comparing.compare(base, swapped, "x").conclusions[1]
     assert "No deal was settled by both" in comparing.compare(sample("u"), sample("u"), "x").conclusions[1]
 
 
@@ -80,7 +80,7 @@ def test_a_common_limit():
     assert "The node limits differ: 10,000 and 1,000." in plain.conclusions
     cut = comparing.compare(a, b, "x", nodes=1000)
     assert (cut.node_limits, cut.only_a, cut.settled) == ((1000, 1000), (), (2, 2))
-    with pytest.raises(ValueError, match="searched to 1,000 positions only"):
+    with pytest.raises(ValueError, match=r"1,000 positions"):
         comparing.compare(a, b, "x", nodes=2000)
 
 
