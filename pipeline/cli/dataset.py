@@ -186,13 +186,14 @@ def _audit(
     from pipeline.cli.progress import CountBar, wanted
     from pipeline.dataset.audit import Audit
     from pipeline.runs.executors import ProcessExecutor
+    from pipeline.runs.settling import replay_with
 
     ids = {variant.id for variant in options.chosen_variants(variants)}
     executor = ProcessExecutor(options.worker_count(workers))
     audit = Audit(
         store,
         rules,
-        executor,
+        replay_with(executor),
         only=lambda part: (not ids or part.variant in ids) and numbering in (None, part.numbering),
     )
     bar = CountBar(audit.count_rows(), "row", visible=wanted(verbosity))

@@ -15,11 +15,11 @@ from pipeline.cli import options, records
 
 if TYPE_CHECKING:
     from pipeline.dataset.audit import AuditResult
-    from pipeline.dataset.manifest import FailedDeal
     from pipeline.dataset.seeds import Seeds
     from pipeline.dataset.store import Partition, Store
     from pipeline.runs.night import Night, Nights, Tally
     from pipeline.runs.settings import NightlySettings, RunSettings
+    from pipeline.runs.summary import FailedDeal
 
 
 @click.command()
@@ -216,12 +216,13 @@ class _Work:
         """Check the night's partitions and replay a sample of their lines; all of them where faults were found."""
         from pipeline.dataset.audit import Audit
         from pipeline.runs.executors import make_executor
+        from pipeline.runs.settling import replay_with
 
         partitions = {partition for partition, _ in self._jobs()}
         executor = make_executor(self.settings)
         try:
             rules = {job.variant.id: job.variant for job in self.settings.deals}
-            audit = Audit(self.store, rules, executor, only=partitions.__contains__)
+            audit = Audit(self.store, rules, replay_with(executor), only=partitions.__contains__)
             self.audit = audit.check(None if self.nights.distrusted(self.night) else self.numbers.verify_sample)
         finally:
             executor.close(now=True)
@@ -303,7 +304,7 @@ class _Work:
 
     def raise_if_failed(self) -> None:
         """Raise what the exit code follows from: faults in the dataset, then deals that failed."""
-        from pipeline.dataset.manifest import RunSummary
+        from pipeline.runs.summary import RunSummary
 
         if self.audit is not None:
             self.audit.raise_if_faulty()

@@ -12,10 +12,11 @@ import click
 from pipeline.cli import options, records
 
 if TYPE_CHECKING:
-    from pipeline.dataset.manifest import RunRecord, RunSummary
+    from pipeline.dataset.manifest import RunRecord
     from pipeline.dataset.seeds import Seeds
     from pipeline.dataset.store import Partition, Store
     from pipeline.runs.settings import Deals, RunSettings
+    from pipeline.runs.summary import RunSummary
 
 _CONFIG = click.argument(
     "config", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="[CONFIG]"

@@ -10,7 +10,6 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -20,14 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.dataset.manifest import read_run
+from pipeline.dataset.replays import Replay, StoredLine, check_lines
 from pipeline.dataset.rows import seeds_of
 from pipeline.dataset.schema import MOVE_OR_REPAIR, REPAIR, VERSION, Footer, parse_part_name, read_footer, read_rows
 from pipeline.dataset.store import Partition, Store, check_file, check_folder, entries
-from pipeline.errors import SolverFault, StoreError, WinnableError
+from pipeline.errors import SolverFault, StoreError
 from pipeline.game.variants import Variant
-from pipeline.runs import workers
-from pipeline.runs.executors import Executor
-from pipeline.runs.workers import StoredLine
 
 # Kinds of findings.
 FOREIGN = "foreign"  # no file or directory of ours
@@ -40,7 +37,6 @@ MANIFEST = "manifest"  # a run's manifest that cannot be read
 OLDER = "older"  # a part of an older schema: read as it is, made new by `compact`
 
 KINDS = (FOREIGN, PART, RULES, OVERLAP, LINE, STAGING, MANIFEST, OLDER)
-_LINES_AT_ONCE = 500
 _PATIENCE, _PAUSE = 200, 0.05  # how often a partition is listed until nothing vanishes, and how many seconds apart
 
 
@@ -101,8 +97,8 @@ class Audit:
         The dataset.
     variants
         Rules by id, for the partitions whose lines are to be replayed.
-    executor
-        Where lines are replayed.
+    replay
+        Replays lines: in this process, or in others.
     only
         Partitions to look at; None for all.
     """
@@ -111,12 +107,11 @@ class Audit:
         self,
         store: Store,
         variants: Mapping[str, Variant],
-        executor: Executor,
+        replay: Replay = check_lines,
         only: Callable[[Partition], bool] | None = None,
     ) -> None:
-        self._store, self._variants, self._executor = store, variants, executor
+        self._store, self._variants, self._replay = store, variants, replay
         self._only = only or (lambda _partition: True)
-        self._flying: deque[tuple[Path, dict[int, int], Future[list[tuple[int, str]]]]] = deque()
         self._unfinished: StoreError | None = None
         self.result = AuditResult()
 
@@ -129,17 +124,11 @@ class Audit:
             How many lines of each partition to replay, and to read only the parts they are in.
         advance
             Is told how many more rows have been looked at.
-
-        Raises
-        ------
-        WinnableError
-            A worker died.
         """
         self._unfinished = self._check_staging()
         self._check_manifests()
         for partition, paths in self._partitions():
             self._check_partition(partition, paths, sample, advance or (lambda _rows: None))
-        self._land(0)
         if self._unfinished is not None and not self.result.faults:
             self._find(STAGING, self._store.staging, str(self._unfinished))
         return self.result
@@ -147,7 +136,7 @@ class Audit:
     def count_rows(self) -> int:
         """Return how many rows the readable footers promise."""
         total = 0
-        for _partition, paths in Audit(self._store, {}, self._executor, self._only)._partitions():
+        for _partition, paths in Audit(self._store, {}, only=self._only)._partitions():
             for path in paths:
                 try:
                     total += read_footer(path).rows
@@ -295,23 +284,10 @@ class Audit:
             return
         table, places = table.filter(keep), places[keep.to_numpy()]
         self.result.lines += len(table)
-        for start in range(0, len(table), _LINES_AT_ONCE):
-            rows = stored_lines(table[start : start + _LINES_AT_ONCE])
-            where = {row.seed: int(place) for row, place in zip(rows, places[start:], strict=False)}
-            future = self._executor.submit(workers.check_lines, variant, partition.numbering, rows)
-            self._flying.append((path, where, future))
-            self._land(self._executor.window)
-
-    def _land(self, at_most: int) -> None:
-        """Wait until at most so many chunks of lines are in flight."""
-        while len(self._flying) > at_most:
-            path, where, future = self._flying.popleft()
-            try:
-                faults = future.result()
-            except self._executor.lost as error:
-                raise WinnableError(f"a worker died while it replayed lines of {path}: {error}") from error
-            for seed, text in faults:
-                self.result.findings.append(Finding(LINE, path, where[seed], seed, text))
+        rows = stored_lines(table)
+        where = {row.seed: int(place) for row, place in zip(rows, places, strict=True)}
+        for seed, text in self._replay(variant, partition.numbering, rows):
+            self.result.findings.append(Finding(LINE, path, where[seed], seed, text))
 
     def _find(self, kind: str, path: Path, text: str) -> None:
         for advice in (MOVE_OR_REPAIR, REPAIR):  # `verify` says it once, at the end

@@ -1,141 +1,18 @@
-"""What a run leaves besides its rows: a summary for its caller and a manifest in `runs/`, which reports read."""
+"""What runs left in `runs/` besides their rows: a manifest each, which says what was planned and what failed."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import platform
-import secrets
-import socket
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from pipeline.dataset.files import write_json
 from pipeline.dataset.schema import REPAIR
 from pipeline.dataset.seeds import Seeds, parse_seeds
 from pipeline.dataset.store import Partition, Store
-from pipeline.errors import PartialFailure, SolverFault, StoreError, UsageError
-from pipeline.runs.chunks import Job
-from pipeline.runs.settings import RunSettings, usable_cores
-from pipeline.runs.workers import FAULT, Failure
-
-_PACKAGES = ("winnable", "numba", "numpy", "pyarrow")
-
-
-class FailedDeal(NamedTuple):
-    """A deal that could not be settled, and why."""
-
-    variant: str
-    numbering: str
-    failure: Failure
-
-    def __str__(self) -> str:
-        return f"{self.variant} {self.numbering} {self.failure.seed}: {self.failure.text}"
-
-
-@dataclass(slots=True)
-class RunSummary:
-    """What a run did.
-
-    Attributes
-    ----------
-    stopped
-        Why it ended early: `"interrupted"`, `"terminated"` or `"max-time"`; None if it did not.
-    seconds
-        Wall time, start and end of the workers included.
-    """
-
-    run_id: str
-    jobs: Sequence[Job]
-    failed: list[FailedDeal] = field(default_factory=list)
-    stopped: str | None = None
-    seconds: float = 0.0
-
-    @property
-    def settled(self) -> int:
-        """Deals settled by this run."""
-        return sum(job.counts.settled for job in self.jobs)
-
-    @property
-    def left(self) -> int:
-        """Deals planned and not come to."""
-        return sum(job.counts.left for job in self.jobs)
-
-    def raise_if_failed(self) -> None:
-        """Raise what the exit code of the command follows from.
-
-        Raises
-        ------
-        SolverFault
-            A deal's line did not replay.
-        PartialFailure
-            A deal failed in another way.
-        """
-        if not self.failed:
-            return
-        faults = [deal for deal in self.failed if deal.failure.kind == FAULT]
-        shown = faults or self.failed
-        named = "; ".join(str(deal) for deal in shown[:5]) + ("; ..." if len(shown) > 5 else "")
-        if faults:
-            raise SolverFault(f"solver fault in {_deals(len(faults))}, no row written: {named}")
-        raise PartialFailure(f"{_deals(len(shown))} failed, everything else is done: {named}")
-
-
-def new_run_id() -> str:
-    """Return a run's name: its start and four random digits."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
-
-
-class Manifest:
-    """The JSON file of a run, written when it begins and when it ends."""
-
-    def __init__(self, store: Store, settings: RunSettings, solver: str, run_id: str) -> None:
-        self._store, self._settings = store, settings
-        self._solver, self._run_id = solver, run_id
-        self._started = _now()
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._store.runs / f"{self._run_id}.json"
-
-    def write(self, summary: RunSummary, status: str) -> None:
-        """Write it; `status` is `running`, `finished`, `failed` or why the run stopped."""
-        settings = self._settings
-        content: dict[str, Any] = {
-            "run_id": self._run_id,
-            "status": status,
-            "started": self._started,
-            "finished": None if status == "running" else _now(),
-            "seconds": round(summary.seconds, 3),
-            "solver": self._solver,
-            "versions": {"python": platform.python_version(), **_versions()},
-            "machine": {
-                "host": socket.gethostname(),
-                "system": platform.platform(),
-                "processor": platform.machine(),
-                "cores": usable_cores(),
-            },
-            "settings": {
-                "workers": settings.workers,
-                "executor": settings.executor,
-                "retry": settings.retry,
-                "shard": "/".join(map(str, settings.shard)) if settings.shard else None,
-                "max_time": settings.max_time,
-                "memory": settings.memory,
-                "chunk": settings.chunk,
-            },
-            "deals": [_job_entry(job) for job in summary.jobs],
-            "failed": [
-                {"variant": deal.variant, "numbering": deal.numbering, **deal.failure._asdict()}
-                for deal in summary.failed
-            ],
-        }
-        write_json(self.path, content, self._store.staging)
+from pipeline.errors import StoreError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,39 +105,3 @@ def _plans(entries: list[dict[str, Any]]) -> Iterator[tuple[Partition, Plan]]:
 def _machine(machine: dict[str, Any], versions: dict[str, str]) -> str:
     programs = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "winnable")
     return f"{machine['host']}, {machine['cores']} cores, {machine['system']}; {programs}"
-
-
-def _job_entry(job: Job) -> dict[str, Any]:
-    counts = job.counts
-    return {
-        "variant": job.deals.variant.id,
-        "numbering": job.deals.numbering,
-        "rules_hash": job.deals.variant.rules_hash,
-        "seeds": [f"{piece.start}:{piece.stop - 1}" for piece in job.deals.seeds.ranges],
-        "node_limit": job.deals.nodes,
-        "planned": counts.planned,
-        "present": counts.present,
-        "won": counts.won,
-        "lost": counts.lost,
-        "unsettled": counts.unsettled,
-        "failed": counts.failed,
-        "left": counts.left,
-    }
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def _deals(count: int) -> str:
-    return "1 deal" if count == 1 else f"{count} deals"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

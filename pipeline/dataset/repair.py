@@ -27,11 +27,11 @@ from pipeline.dataset.audit import (
     Finding,
     stored_lines,
 )
+from pipeline.dataset.replays import check_lines
 from pipeline.dataset.rows import join_tables, merge_tables, seeds_of
 from pipeline.dataset.schema import SCHEMA, read_footer, read_rows
 from pipeline.dataset.store import Partition, Store
 from pipeline.game.variants import Variant
-from pipeline.runs.workers import check_lines
 
 
 class Repair:

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from pipeline.dataset.manifest import Manifest, RunSummary, new_run_id
 from pipeline.dataset.seeds import LAST_SEED
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import WinnableError
@@ -23,6 +22,7 @@ from pipeline.runs.executors import make_executor, start_fork_server
 from pipeline.runs.logs import RunLog
 from pipeline.runs.settings import RunSettings
 from pipeline.runs.stopping import INTERRUPTED, Stopper
+from pipeline.runs.summary import Manifest, RunSummary, new_run_id
 from pipeline.runs.window import NoProgress, Progress, Window
 from pipeline.runs.workers import Settler, Setup
 

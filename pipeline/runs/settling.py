@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import SupportsIndex, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.dataset.manifest import RunSummary
+from pipeline.dataset.replays import Replay, check_lines
 from pipeline.dataset.seeds import Seeds
 from pipeline.errors import UsageError, WinnableError
 from pipeline.game.deals import SEEDS, whole_seed
 from pipeline.game.variants import Variant
-from pipeline.runs.executors import make_executor
+from pipeline.runs.executors import Executor, make_executor
 from pipeline.runs.run import run
 from pipeline.runs.settings import Deals, RunSettings, usable_cores
+from pipeline.runs.summary import RunSummary
 from pipeline.runs.window import Progress
 
 D = TypeVar("D")
@@ -88,23 +91,50 @@ class Settling:
         if len(deals) <= _INLINE:
             return task(variant, numbering, deals)
         executor = make_executor(self.settings([]))
-        results: list[T] = []
+        now = True
         try:
-            chunks = (deals[at : at + _CHUNK] for at in range(0, len(deals), _CHUNK))
-            window = [
-                executor.submit(task, variant, numbering, chunk)
-                for chunk in itertools.islice(chunks, _IN_FLIGHT * executor.size)
-            ]
-            while window:
-                done = window.pop(0).result()
-                results += done
-                advance(len(done))
-                window += [executor.submit(task, variant, numbering, chunk) for chunk in itertools.islice(chunks, 1)]
-        except executor.lost as error:
-            raise WinnableError(f"a worker died: {error}; the same command starts again") from error
+            results = each(executor, task, variant, numbering, deals, advance)
+            now = False
         finally:
-            executor.close(now=len(results) < len(deals))
+            executor.close(now=now)
         return results
+
+
+def each(
+    executor: Executor,
+    task: Callable[[Variant, str, Sequence[D]], list[T]],
+    variant: Variant,
+    numbering: str,
+    deals: Sequence[D],
+    advance: Callable[[int], None] = lambda _count: None,
+) -> list[T]:
+    """Do a task on deals, a chunk at a time; return the results in order.
+
+    Raises
+    ------
+    WinnableError
+        A worker died.
+    """
+    results: list[T] = []
+    chunks = (deals[at : at + _CHUNK] for at in range(0, len(deals), _CHUNK))
+    try:
+        window = deque(
+            executor.submit(task, variant, numbering, chunk)
+            for chunk in itertools.islice(chunks, _IN_FLIGHT * executor.size)
+        )
+        while window:
+            done = window.popleft().result()
+            results += done
+            advance(len(done))
+            window.extend(executor.submit(task, variant, numbering, chunk) for chunk in itertools.islice(chunks, 1))
+    except executor.lost as error:
+        raise WinnableError(f"a worker died: {error}; the same command starts again") from error
+    return results
+
+
+def replay_with(executor: Executor) -> Replay:
+    """Return what replays stored lines in the executor's workers."""
+    return partial(each, executor, check_lines)
 
 
 def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[SupportsIndex]) -> Seeds:

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
 from typing import Protocol
 
-from pipeline.dataset.manifest import FailedDeal, RunSummary
 from pipeline.errors import WinnableError
 from pipeline.runs import workers
 from pipeline.runs.chunks import Job, halves
 from pipeline.runs.collect import Collector
 from pipeline.runs.executors import Executor
 from pipeline.runs.stopping import Stopper
+from pipeline.runs.summary import FailedDeal, RunSummary
 from pipeline.runs.workers import Chunk, ChunkResult, Failure, Setup
 
 log = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 
 from filelock import FileLock
 
-from pipeline.errors import SolverFault, WinnableError
+from pipeline.errors import SolverFault
 from pipeline.game.deals import deal
 from pipeline.game.variants import Variant
 
@@ -261,44 +261,6 @@ def be_ready(setup: Setup) -> int:
     """
     _worker.ready(setup)
     return os.getpid()
-
-
-class StoredLine(NamedTuple):
-    """A won row as `verify` replays it."""
-
-    seed: int
-    line: str
-    moves: int
-    deals: int
-    score: int
-
-
-READ_EVERY = 64  # one stored line in so many is replayed by the readable rules, too
-
-
-def check_lines(variant: Variant, numbering: str, rows: Sequence[StoredLine]) -> list[tuple[int, str]]:
-    """Replay stored lines through the referee; return the seeds whose line does not hold, with the reason.
-
-    The first line and every 64th after it are replayed by the readable rules of `game.rules` as well; that the two
-    differ is such a reason.
-    """
-    from pipeline.game.rules import win_of
-    from pipeline.referee.replay import verify_line
-
-    faults = []
-    for number, row in enumerate(rows):
-        try:
-            board = deal(variant, row.seed, numbering)
-            win = verify_line(board, row.line)
-            if number % READ_EVERY == 0 and win_of(board, row.line) != win:
-                raise SolverFault(f"{variant.id} {numbering} {row.seed}: the referee and the rules differ")
-        except WinnableError as error:
-            faults.append((row.seed, str(error)))
-            continue
-        if win != (row.moves, row.deals, row.score):
-            stored = f"moves {row.moves}, deals {row.deals}, score {row.score}"
-            faults.append((row.seed, f"its line has moves, deals, score {tuple(win)}, the row says {stored}"))
-    return faults
 
 
 def start_worker(stop: Any, log_queue: Any, level: int) -> None:

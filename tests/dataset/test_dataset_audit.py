@@ -14,12 +14,14 @@ from pipeline.dataset import audit
 from pipeline.dataset.audit import Audit
 from pipeline.dataset.manifest import read_runs
 from pipeline.dataset.repair import Repair
+from pipeline.dataset.replays import check_lines
 from pipeline.dataset.rows import rows_of, table_of
 from pipeline.dataset.schema import SCHEMA, VERSION, digest, read_rows, write_table
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import SolverFault, StoreError
 from pipeline.game.lines import parse_line
 from pipeline.runs.executors import InlineExecutor, ProcessExecutor
+from pipeline.runs.settling import replay_with
 
 GAMES = Partition("easy-game", "native")
 RULES = {"easy-game": EASY}
@@ -54,8 +56,8 @@ def store(tmp_path):
     return store
 
 
-def check(store, sample=None, executor=None):
-    return Audit(store, RULES, executor or InlineExecutor()).check(sample)
+def check(store, sample=None, replay=check_lines):
+    return Audit(store, RULES, replay).check(sample)
 
 
 def read_all(store):
@@ -282,7 +284,7 @@ def test_a_line_that_does_not_replay_is_found_and_taken_out(store, make):
     bad_lines(store)
     executor = make()
     try:
-        result = check(store, executor=executor)
+        result = check(store, replay=replay_with(executor))
     finally:
         executor.close()
     assert [(one.kind, one.path.name, one.row, one.seed) for one in result.findings] == [
@@ -355,10 +357,10 @@ def test_a_broken_manifest_is_refused_found_and_set_aside(store, text, said):
 
 
 def test_lines_of_a_variant_nobody_knows_are_said_to_be_unread(store):
-    result = Audit(store, {}, InlineExecutor()).check()
+    result = Audit(store, {}).check()
     assert result.findings == []
     assert (result.lines, result.unread, result.unknown) == (0, 10, [GAMES])
-    assert Audit(store, {}, InlineExecutor()).check(sample=12).unread == 10
+    assert Audit(store, {}).check(sample=12).unread == 10
     assert check(store).unread == 0
 
 

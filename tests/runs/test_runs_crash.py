@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from dataset_rows import a_row, a_table
@@ -192,11 +191,10 @@ print("kept", added)
         ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", str(tmp_path)], capture_output=True
     ).returncode:
         pytest.skip("no private mounts here")
-    here = Path(__file__).parent
     done = subprocess.run(
         run_in_small_disk(script.replace("'", '"')),
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{here}:{here.parents[1]}"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         timeout=120,
