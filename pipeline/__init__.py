@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pipeline.dataset.loading import load_outcomes
-    from pipeline.game.boards import Board, read_board
+    from pipeline.game.boards import Board
     from pipeline.game.deals import deal
+    from pipeline.game.forms import read_board
     from pipeline.game.variants import Variant, load_variant, read_variant, variant_ids
     from pipeline.pools.daily import daily
     from pipeline.pools.hint import hint
@@ -59,7 +60,7 @@ _HOMES = {
     "hint": "pipeline.pools.hint",
     "load_outcomes": "pipeline.dataset.loading",
     "load_variant": "pipeline.game.variants",
-    "read_board": "pipeline.game.boards",
+    "read_board": "pipeline.game.forms",
     "read_variant": "pipeline.game.variants",
     "solve": "pipeline.solver",
     "variant_ids": "pipeline.game.variants",
@@ -109,7 +110,7 @@ def settle(
     import tempfile
 
     from pipeline.dataset.loading import load_outcomes
-    from pipeline.game.deals import whole_number
+    from pipeline.game.numbers import whole_number
     from pipeline.game.variants import load_variant
     from pipeline.runs.settling import Settling, seeds_of_deals
     from pipeline.solver import LIMITS

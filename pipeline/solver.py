@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import LineError, SolverFault
 from pipeline.game.boards import Board, check_board
-from pipeline.game.deals import whole_number
-from pipeline.game.moves import Move, encode_line, engine_move
+from pipeline.game.codes import engine_move
+from pipeline.game.lines import encode_line
+from pipeline.game.moves import Move
+from pipeline.game.numbers import whole_number
 from pipeline.game.variants import Variant
 from pipeline.referee.replay import verify_line
 
@@ -157,9 +159,7 @@ class Solver:
 
 def describe(board: Board) -> str:
     """Return which board it is, for messages."""
-    if board.seed is None:
-        return f"a board of {board.variant.id}"
-    return f"{board.variant.id} {board.numbering} {board.seed}"
+    return board.name or f"a board of {board.variant.id}"
 
 
 def solve(board: Board, node_limit: int = DEFAULT_LIMIT) -> Outcome:

@@ -59,8 +59,8 @@ def test_settle_by_workers():
     [
         (("spider-9", [1]), "spider-9"),
         (("spider-1", []), "no seeds"),
-        (("spider-1", [-1]), "numbers go from 0"),
-        (("spider-1", [2**63]), "numbers go from 0"),
+        (("spider-1", [-1]), "numbers in a dataset go from 0"),
+        (("spider-1", [2**63]), "numbers in a dataset go from 0"),
         (("spider-1", [1, 2.0]), r"^seed 2\.0 is no whole number$"),
         (("spider-1", ["1"]), "^seed '1' is no whole number$"),
         (("spider-1", [True]), "^seed True is no whole number$"),

@@ -33,7 +33,8 @@ from test_architecture import MAY_IMPORT
 from pipeline.cli.main import COMMANDS, cli
 from pipeline.dataset.schema import SCHEMA, VERSION, VOLATILE
 from pipeline.game.cards import cards_text
-from pipeline.game.deals import deal, native_draws
+from pipeline.game.deals import deal
+from pipeline.game.native import native_draws
 from pipeline.game.variants import MAIN_VARIANTS, load_variant, variant_ids
 from pipeline.pools.pool import _SCHEMA as POOL_SCHEMA
 from pipeline.runs.settings import NIGHTLY, SETTINGS, VARIANT_KEYS

@@ -13,9 +13,10 @@ from pipeline.engine.search import Search
 from pipeline.errors import BoardError, LineError, SolverFault
 from pipeline.game.boards import Board
 from pipeline.game.deals import deal
-from pipeline.game.lines import shorten
-from pipeline.game.moves import DEAL, encode_line, parse_line
+from pipeline.game.lines import encode_line, parse_line
+from pipeline.game.moves import DEAL
 from pipeline.game.rules import Position, replay, spider_score
+from pipeline.game.shorten import shorten
 from pipeline.game.variants import load_variant, variant_ids
 from pipeline.pools.hint import hint
 from pipeline.solver import Outcome, Solver, engine_rules, folds, solve, warm
@@ -159,7 +160,7 @@ def test_cards_face_down_make_no_set(one, variant, down, above):
         ("spider-4", {"face_down": (-1,) * 10}, "^column 1: -1 of its 6 cards face down"),
         ("spider-4", {"face_down": (0,) * 9}, "^face_down: 9; spider-4 has 10$"),
         ("spider-4", {"columns": ((),) * 11}, "^columns: 11; spider-4 has 10$"),
-        ("spider-4", {"stock": (0,) * 50}, "^stock: 0 is no card"),
+        ("spider-4", {"stock": (99,) * 50}, "^stock: 99 is no card"),
         ("spider-4", {"stock": (0xC1,) * 50}, "^stock: 193 is no card"),
         ("spider-1", {"sets_done": 7}, "^104 cards; with 7 sets done spider-1 has 13; missing: none$"),
         ("spider-1", {"sets_done": 8}, "^104 cards; with 8 sets done spider-1 has 0"),
@@ -251,7 +252,7 @@ def test_a_line_that_does_not_replay_is_a_fault_of_the_solver(one, monkeypatch, 
     moves = change(win_of(one.solve(board_of(), 5000).line))
     monkeypatch.setattr(Search, "solve", lambda *_: Result("won", 9, 3, np.array(moves, np.uint16)))
     for ask in (Solver().solve, Solver().hint):
-        with pytest.raises(SolverFault, match=f"spider-1 native 1: the line found does not replay: {fault}") as caught:
+        with pytest.raises(SolverFault, match=f"spider-1/native/1: the line found does not replay: {fault}") as caught:
             ask(board_of(), 5000)
         assert isinstance(caught.value.__cause__, LineError)
         assert caught.value.exit_code == 4

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.analysis.templating import environment
-from pipeline.game.boards import Board, board_text
-from pipeline.game.lines import parse_line, readable_steps
-from pipeline.game.rules import DEAL, Move, Position, spider_score
+from pipeline.game.boards import Board
+from pipeline.game.forms import board_text
+from pipeline.game.rules import Played, Position, spider_score, walk
+from pipeline.game.steps import readable_steps
 
 # One letter a card: the page's script reads its place in this list as suit * 13 + rank - 1.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -29,7 +30,7 @@ def replay_page(board: Board, line: str) -> str:
         It is no line, or a move is not legal; names the move.
     """
     steps = readable_steps(board, line)
-    frames = _frames(board, parse_line(line))
+    frames = [_frame(position, number, played) for number, (played, position) in enumerate(walk(board, line))]
     variant = board.variant
     name = f"{board.numbering} deal {board.seed}" if board.seed is not None else "a board"
     won = frames[-1]["sets"] >= variant.sets_needed
@@ -48,23 +49,14 @@ def replay_page(board: Board, line: str) -> str:
     )
 
 
-def _frames(board: Board, moves: list[Move]) -> list[dict[str, Any]]:
-    """Return the positions before the first move and after each.
+def _frame(position: Position, number: int, played: Played | None) -> dict[str, Any]:
+    """Return what the page shows of a position, the start (played is None) or after a move.
 
     A frame's `board` has a part a column, joined by `|`: how many cards lie face down, then a letter a card, bottom to
     top; `moved` is the target column and the number of cards moved onto it, -1 and 0 for a stock deal.
     """
-    position = Position.of(board)
-    frames = [_frame(position, 0, None)]
-    for number, move in enumerate(moves, 1):
-        position.play(move)
-        frames.append(_frame(position, number, move))
-    return frames
-
-
-def _frame(position: Position, number: int, move: Move | None) -> dict[str, Any]:
     columns = zip(position.columns, position.face_down, strict=True)
-    moved = None if move is None else [-1, 0] if move == DEAL else [move.target, move.cards]
+    moved = None if played is None else [played.move.target, played.move.cards]
     return {
         "board": "|".join(f"{down}{''.join(map(_letter, cards))}" for cards, down in columns),
         "stock": len(position.stock),

@@ -78,7 +78,7 @@ def board_from(path: Path, variant: Variant | None = None) -> Board:
         It is no text, or no board.
     """
     from pipeline.errors import BoardError
-    from pipeline.game.boards import read_board
+    from pipeline.game.forms import read_board
 
     try:
         return read_board(read_text(path), variant=variant, name=name_of(path))
@@ -100,7 +100,7 @@ def read_text(path: Path) -> str:
         It is larger than a board or a line can be, or no UTF-8 text.
     """
     from pipeline.errors import DataError
-    from pipeline.game.variants.reading import FILE_BYTES
+    from pipeline.game.variants.table import FILE_BYTES
 
     with contextlib.nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
         raw = file.read(FILE_BYTES + 1)
@@ -114,7 +114,7 @@ def read_text(path: Path) -> str:
 
 def stream_lines() -> Iterator[str]:
     """Yield the lines of standard input as they come; of one too long for a board, only as much as shows that."""
-    from pipeline.game.variants.reading import FILE_BYTES
+    from pipeline.game.variants.table import FILE_BYTES
 
     rest = False
     for piece in iter(lambda: sys.stdin.buffer.readline(FILE_BYTES + 1), b""):

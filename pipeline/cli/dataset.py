@@ -319,7 +319,7 @@ def _replacing(path: Path) -> Iterator[TextIO]:
 
 def _columns(text: str | None) -> tuple[str, ...]:
     from pipeline.dataset.schema import COLUMNS
-    from pipeline.game.variants.reading import closest
+    from pipeline.game.spelling import closest
 
     if text is None:
         return COLUMNS

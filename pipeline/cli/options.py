@@ -25,7 +25,7 @@ else:  # generic only since Click 8.2
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-NUMBERINGS = ("native", "pysol", "kpat")
+NUMBERINGS = ("native", "pysol", "ms", "kpat")
 FORMATS = ("table", "markdown", "csv", "json")
 ENDINGS = {
     ".csv": "csv",
@@ -123,7 +123,7 @@ def numbering_option(command: Command) -> Command:
     return click.option(
         "--numbering",
         type=click.Choice(NUMBERINGS),
-        help="How a number becomes a deal: ours, PySolFC's or KPat's.  [default: native]",
+        help="How a number becomes a deal: ours, PySolFC's, Microsoft's by PySolFC, KPat's.  [default: native]",
     )(command)
 
 

@@ -331,7 +331,7 @@ def daily(variant: str, date: datetime.date, output_format: str, verbosity: int)
       winnable daily --variant spider-4 --date 2026-11-30
       winnable daily --variant spider-1 --format numbers
     """
-    from pipeline.game.boards import board_json, board_text
+    from pipeline.game.forms import board_json, board_text
     from pipeline.pools import daily as days
 
     (rules,) = options.chosen_variants((variant,))

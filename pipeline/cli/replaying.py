@@ -41,7 +41,7 @@ def what_to_replay(file: Path | None, flags: Flags, line: str | None) -> tuple[B
 
 def _read(text: str, name: str, variant: str | None, board_file: Path | None) -> tuple[Board, str | None]:
     """Read what `solve --format json` wrote, or a board with or without a line."""
-    from pipeline.game.boards import read_board
+    from pipeline.game.forms import read_board
 
     rules = boards.chosen_variant(variant)
     line: str | None = None
@@ -102,24 +102,22 @@ def frames(board: Board, line: str, first: int | None, last: int | None) -> list
     UsageError
         The range is empty.
     """
-    from pipeline.game.boards import board_json
-    from pipeline.game.lines import parse_line, step_text
-    from pipeline.game.rules import Position, replay, sequence_points, spider_score
+    from pipeline.game.forms import board_json
+    from pipeline.game.lines import parse_line
+    from pipeline.game.rules import sequence_points, spider_score, walk
+    from pipeline.game.steps import step_text
 
-    moves = parse_line(line)
-    replay(board, moves)
-    first, last = first or 0, len(moves) if last is None else last
-    if first > last or last > len(moves):
-        raise UsageError(f"--from {first} --to {last}: the line has moves 1 to {len(moves)}")
-    position = Position.of(board)
+    moves = len(parse_line(line))
+    first, last = first or 0, moves if last is None else last
+    if first > last or last > moves:
+        raise UsageError(f"--from {first} --to {last}: the line has moves 1 to {moves}")
     shown = []
-    for number in range(last + 1):
-        step = step_text(position, position.play(moves[number - 1])) if number else None
-        if number >= first:
+    for number, (played, position) in enumerate(walk(board, line)):
+        if first <= number <= last:
             shown.append(
                 {
                     "move": number,
-                    "step": step,
+                    "step": None if played is None else step_text(position, played),
                     "score": spider_score(number, position.sets_done),
                     "sequence_points": sequence_points(position),
                     "won": position.won,

@@ -76,7 +76,7 @@ def _shortened(board: Board, outcome: Outcome) -> Outcome:
 
 
 def _solve_json(board: Board, outcome: Outcome) -> dict[str, Any]:
-    from pipeline.game.lines import readable_steps
+    from pipeline.game.steps import readable_steps
 
     return {
         "variant": outcome.variant,
@@ -94,8 +94,9 @@ def _solve_json(board: Board, outcome: Outcome) -> dict[str, Any]:
 
 
 def _solve_text(board: Board, outcome: Outcome) -> str:
-    from pipeline.game.lines import parse_line, readable_steps
+    from pipeline.game.lines import parse_line
     from pipeline.game.rules import Position, replay, sequence_points
+    from pipeline.game.steps import readable_steps
     from pipeline.solver import describe
 
     points = sequence_points(Position.of(board))
@@ -208,7 +209,7 @@ def deal(
       winnable deal --variant spider-4 --numbering pysol --seed 14934 --format json
       winnable deal --board solvitaire.json --variant spider-4
     """
-    from pipeline.game.boards import board_json, board_text, solvitaire_json
+    from pipeline.game.forms import board_json, board_text, solvitaire_json
 
     board = boards.chosen_board(variant, numbering, seed, board_file)
     if output_format == "text":

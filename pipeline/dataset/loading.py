@@ -15,8 +15,9 @@ from pipeline.dataset.schema import COLUMNS, SCHEMA, VERDICTS
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import StoreError, UsageError
-from pipeline.game.boards import board_json
-from pipeline.game.deals import deal, whole_seed
+from pipeline.game.deals import deal
+from pipeline.game.forms import board_json
+from pipeline.game.numbers import whole_number
 from pipeline.game.variants import Variant, load_variant
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _seeds(seeds: Iterable[SupportsIndex]) -> Seeds:
         raise UsageError(f"seeds {seeds!r:.40}: expected numbers, such as range(1, 101) or [3, 5]")
     if isinstance(seeds, range) and seeds.step == 1:
         return Seeds.of([seeds])
-    return Seeds.of_numbers(map(whole_seed, seeds))
+    return Seeds.of_numbers(whole_number("seed", seed) for seed in seeds)
 
 
 def _games(variants: str | Variant | Sequence[str | Variant] | None, store: Store) -> dict[str, Variant | None]:

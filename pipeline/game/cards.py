@@ -12,11 +12,18 @@ from pipeline.errors import BoardError
 
 RANKS = ("", "A", "2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K")
 SUITS = "CDHS"
+CLUBS, DIAMONDS, HEARTS, SPADES = range(4)
 ACE, KING = 1, 13
+UNSEEN = 0  # a card that nobody has seen yet, written XX or ??
 SET_SIZE = 13
 
 _TEXT = {suit << 4 | rank: RANKS[rank] + SUITS[suit] for suit in range(4) for rank in range(ACE, KING + 1)}
-_CARD = {text: card for card, text in _TEXT.items()} | {"T" + SUITS[suit]: suit << 4 | 10 for suit in range(4)}
+_TEXT[UNSEEN] = "XX"
+_CARD = (
+    {text: card for card, text in _TEXT.items()}
+    | {"T" + SUITS[suit]: suit << 4 | 10 for suit in range(4)}
+    | {"??": UNSEEN}
+)
 
 
 def card_text(card: int) -> str:
@@ -30,7 +37,7 @@ def cards_text(cards: Iterable[int]) -> str:
 
 
 def parse_card(text: str) -> int:
-    """Return the card of a text such as ``10S``, ``ts`` or ``Kh``.
+    """Return the card of a text such as ``10S``, ``ts`` or ``Kh``; of ``XX`` or ``??`` it is `UNSEEN`.
 
     Raises
     ------
@@ -45,4 +52,4 @@ def parse_card(text: str) -> int:
 
 def is_red(card: int) -> bool:
     """Whether a card is a Diamond or a Heart."""
-    return card >> 4 in (1, 2)
+    return card >> 4 in (DIAMONDS, HEARTS)

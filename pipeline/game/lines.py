@@ -1,41 +1,74 @@
-"""Lines: their text, steps that people can read, and shorter ones."""
+"""Lines of moves as compact text.
+
+A line is one text without separators. The stock deal is ``-``. Any other move is the source column's letter, the
+target column's letter (``a`` the first column, ``p`` the sixteenth) and, for more than one card, their number as one
+character: ``2`` to ``9``, then ``A`` for 10, ``B`` for 11, ``C`` for 12, ``D`` for 13. So ``ch2-ab`` moves two cards
+from column 3 to column 8, deals, and moves one card from column 1 to column 2.
+"""
 
 from __future__ import annotations
 
-from pipeline.game.boards import Board
-from pipeline.game.cards import card_text, cards_text
-from pipeline.game.moves import DEAL, Move, encode_line, engine_move, parse_line
-from pipeline.game.rules import Played, Position, replay
-from pipeline.game.shorten import shorten
+import re
+from collections.abc import Iterable
+from typing import Any, SupportsInt
 
-__all__ = ["DEAL", "Move", "encode_line", "engine_move", "parse_line", "readable_steps", "shorten", "step_text"]
+from pipeline.errors import LineError
+from pipeline.game.codes import engine_number
+from pipeline.game.moves import DEAL, Move
+
+_LETTERS = "abcdefghijklmnop"
+_COUNTS = "0123456789ABCD"
+_MOVE = re.compile("-|[a-p][a-p][2-9A-D]?")
+
+MOVES_BY_TEXT = {
+    _LETTERS[source] + _LETTERS[target] + ("" if cards == 1 else _COUNTS[cards]): Move(source, target, cards)
+    for source in range(16)
+    for target in range(16)
+    for cards in range(1, 14)
+} | {"-": DEAL}
+
+# By move, which a plain tuple equals, and by engine number, which numpy's integers equal.
+_TEXT_OF: dict[Any, str] = {move: text for text, move in MOVES_BY_TEXT.items()}
+_TEXT_OF |= {engine_number(move): text for move, text in list(_TEXT_OF.items())}
 
 
-def readable_steps(board: Board, line: str) -> list[str]:
-    """Return a line's moves in words: ``"1. 7S 6S: column 3 -> column 8, turns up KD"``.
+def encode_line(moves: Iterable[tuple[int, int, int] | SupportsInt]) -> str:
+    """Return moves, or the engine's numbers for them, as the text of a line (fastest from a list of Python's integers).
 
     Raises
     ------
     LineError
-        A move is not legal.
+        Something among them is no move.
     """
-    moves = parse_line(line)
-    replay(board, moves)
-    position = Position.of(board)
-    return [f"{number}. {step_text(position, position.play(move))}" for number, move in enumerate(moves, 1)]
+    try:
+        return "".join([_TEXT_OF[move] for move in moves])
+    except KeyError as error:
+        raise LineError(f"{error.args[0]!r} is no move") from None
 
 
-def step_text(position: Position, played: Played) -> str:
-    """Return a move in words, from its record and the position right after it."""
-    if played.move == DEAL:
-        parts = [f"deal {cards_text(played.cards)}"]
-    else:
-        source, target, _ = played.move
-        parts = [f"{cards_text(played.cards)}: column {source + 1} -> column {target + 1}"]
-    for event in played.events:
-        where = f" in column {event.column + 1}" if played.move == DEAL else ""
-        if event.cards:
-            parts.append(f"completes a set ({card_text(event.cards[0])} to {card_text(event.cards[-1])}){where}")
-        else:
-            parts.append(f"turns up {card_text(position.columns[event.column][-1])}{where}")
-    return ", ".join(parts)
+def split_line(line: str) -> list[str]:
+    """Return the texts of a line's moves, one each.
+
+    Raises
+    ------
+    LineError
+        Something in it is no move; names the move's number and the text.
+    """
+    texts: list[str] = _MOVE.findall(line)
+    if "".join(texts) != line:
+        number, end = 1, 0
+        while match := _MOVE.match(line, end):
+            number, end = number + 1, match.end()
+        raise LineError(f"move {number}: {line[end : end + 3]!r} is no move (a-p, a-p and a count 2-9 A-D, or -)")
+    return texts
+
+
+def parse_line(text: str) -> list[Move]:
+    """Return the moves of a line; blanks and line ends around it do no harm.
+
+    Raises
+    ------
+    LineError
+        Something in it is no move; names the move's number and the text.
+    """
+    return [MOVES_BY_TEXT[move] for move in split_line(text.strip())]

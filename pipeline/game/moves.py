@@ -1,18 +1,8 @@
-"""Moves, and lines of them as compact text.
-
-A line is one text without separators. The stock deal is ``-``. Any other move is the source column's letter, the
-target column's letter (``a`` the first column, ``p`` the sixteenth) and, for more than one card, their number as one
-character: ``2`` to ``9``, then ``A`` for 10, ``B`` for 11, ``C`` for 12, ``D`` for 13. So ``ch2-ab`` moves two cards
-from column 3 to column 8, deals, and moves one card from column 1 to column 2.
-"""
+"""A move: cards from one column to another, or the stock's deal."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from typing import Any, NamedTuple, SupportsInt
-
-from pipeline.errors import LineError
+from typing import NamedTuple
 
 
 class Move(NamedTuple):
@@ -24,73 +14,3 @@ class Move(NamedTuple):
 
 
 DEAL = Move(-1, -1, 0)
-ENGINE_DEAL = 0xFFFF
-
-_LETTERS = "abcdefghijklmnop"
-_COUNTS = "0123456789ABCD"
-_MOVE = re.compile("-|[a-p][a-p][2-9A-D]?")
-
-MOVES_BY_TEXT = {
-    _LETTERS[source] + _LETTERS[target] + ("" if cards == 1 else _COUNTS[cards]): Move(source, target, cards)
-    for source in range(16)
-    for target in range(16)
-    for cards in range(1, 14)
-} | {"-": DEAL}
-
-
-def engine_number(move: Move) -> int:
-    """Return the engine's number of a move: ``source | target << 4 | cards << 8``, 0xFFFF for the deal."""
-    return ENGINE_DEAL if move == DEAL else move.source | move.target << 4 | move.cards << 8
-
-
-def engine_move(number: SupportsInt) -> Move:
-    """Return the move of an engine's number."""
-    code = int(number)
-    return DEAL if code == ENGINE_DEAL else Move(code & 15, code >> 4 & 15, code >> 8)
-
-
-# By move, which a plain tuple equals, and by engine number, which numpy's integers equal.
-_TEXT_OF: dict[Any, str] = {move: text for text, move in MOVES_BY_TEXT.items()}
-_TEXT_OF |= {engine_number(move): text for move, text in list(_TEXT_OF.items())}
-
-
-def encode_line(moves: Iterable[tuple[int, int, int] | SupportsInt]) -> str:
-    """Return moves, or the engine's numbers for them, as the text of a line (fastest from a list of Python's integers).
-
-    Raises
-    ------
-    LineError
-        Something among them is no move.
-    """
-    try:
-        return "".join([_TEXT_OF[move] for move in moves])
-    except KeyError as error:
-        raise LineError(f"{error.args[0]!r} is no move") from None
-
-
-def split_line(line: str) -> list[str]:
-    """Return the texts of a line's moves, one each.
-
-    Raises
-    ------
-    LineError
-        Something in it is no move; names the move's number and the text.
-    """
-    texts: list[str] = _MOVE.findall(line)
-    if "".join(texts) != line:
-        number, end = 1, 0
-        while match := _MOVE.match(line, end):
-            number, end = number + 1, match.end()
-        raise LineError(f"move {number}: {line[end : end + 3]!r} is no move (a-p, a-p and a count 2-9 A-D, or -)")
-    return texts
-
-
-def parse_line(text: str) -> list[Move]:
-    """Return the moves of a line; blanks and line ends around it do no harm.
-
-    Raises
-    ------
-    LineError
-        Something in it is no move; names the move's number and the text.
-    """
-    return [MOVES_BY_TEXT[move] for move in split_line(text.strip())]

@@ -7,20 +7,20 @@ the same rules compiled and is tested to agree; `verify` replays a sample of the
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from enum import Flag, auto
 from typing import NamedTuple
 
 from pipeline.errors import LineError
 from pipeline.game.boards import Board
 from pipeline.game.cards import ACE, KING, SET_SIZE, card_text, cards_text, is_red
-from pipeline.game.moves import DEAL, Move, engine_move, parse_line
+from pipeline.game.codes import engine_move
+from pipeline.game.lines import parse_line
+from pipeline.game.moves import DEAL, Move
 
 __all__ = [
     "DEAL",
     "Event",
-    "Flaw",
     "Move",
     "Played",
     "Position",
@@ -29,6 +29,7 @@ __all__ = [
     "replay",
     "sequence_points",
     "spider_score",
+    "walk",
     "win_of",
 ]
 
@@ -59,19 +60,6 @@ class Played(NamedTuple):
     cards: tuple[int, ...]
     onto: tuple[int, ...]
     events: tuple[Event, ...]
-
-
-class Flaw(Flag):
-    """What can be wrong with a position; `Flaw(0)` is none."""
-
-    COLUMN_COUNT = auto()
-    FACE_DOWN_COUNT = auto()
-    TOP_FACE_DOWN = auto()
-    SET_LEFT_LYING = auto()
-    STOCK_TOO_LARGE = auto()
-    SETS_DONE_RANGE = auto()
-    CARD_COUNT = auto()
-    SUITS_UNEQUAL = auto()
 
 
 class Position:
@@ -275,57 +263,32 @@ class Position:
         """Whether the game is over without a win: neither a move nor a deal is left."""
         return not self.won and not self.may_deal() and next(self._column_moves(), None) is None
 
-    def check(self) -> Flaw:
-        """Return what is wrong with the position as one of its variant; `Flaw(0)` if nothing is."""
-        variant, flaws = self.variant, Flaw(0)
-        if len(self.columns) != len(variant.columns) or len(self.face_down) != len(variant.columns):
-            return Flaw.COLUMN_COUNT
-        pairs = list(zip(self.columns, self.face_down, strict=True))
-        if any(not 0 <= down <= len(cards) for cards, down in pairs):
-            return Flaw.FACE_DOWN_COUNT
-        if any(cards and down == len(cards) for cards, down in pairs):
-            flaws |= Flaw.TOP_FACE_DOWN
-        if any(map(self.has_set, range(len(self.columns)))):
-            flaws |= Flaw.SET_LEFT_LYING
-        if len(self.stock) > variant.stock_size:
-            flaws |= Flaw.STOCK_TOO_LARGE
-        if not 0 <= self.sets_done <= variant.packs * 4:
-            flaws |= Flaw.SETS_DONE_RANGE
-        return flaws | self._card_flaws()
 
-    def _card_flaws(self) -> Flaw:
-        """Compare the cards in play with the packs, less the sets that are gone."""
-        packs, suits = self.variant.packs, self.variant.suits
-        cards = Counter(card for cards in (*self.columns, self.stock) for card in cards)
-        if cards.total() + SET_SIZE * self.sets_done != self.variant.cards:
-            return Flaw.CARD_COUNT
-        if self.variant.sets == "any":
-            ranks = Counter(card & 15 for card in cards.elements())
-            uneven = any(ranks[rank] != packs * 4 - self.sets_done for rank in range(ACE, KING + 1))
-            return Flaw.SUITS_UNEQUAL if uneven or max(cards.values(), default=0) > packs * 4 // suits else Flaw(0)
-        for suit in range(4):
-            left = {cards[suit << 4 | rank] for rank in range(ACE, KING + 1)}
-            if len(left) != 1 or max(left) > packs * 4 // suits:
-                return Flaw.SUITS_UNEQUAL
-        return Flaw(0)
+def walk(board: Board, line: Iterable[Move] | str) -> Iterator[tuple[Played | None, Position]]:
+    """Play a line, its text or its moves, and yield what each move brought about and the position after it.
 
-
-def replay(board: Board, moves: Iterable[Move] | str) -> Position:
-    """Play a line, its text or its moves, and return where it ends: won or not is for the caller to see.
+    The first item is the start, with None for what was played. It is one position all along, which the next item
+    changes: keep its `board()`, not itself.
 
     Raises
     ------
     LineError
-        A move is not legal; names its number, from 1, and what is illegal about it.
+        A move is not legal, or the game is won already; names its number, from 1, and what is illegal about it.
     """
-    position = Position.of(board)
-    for number, move in enumerate(parse_line(moves) if isinstance(moves, str) else moves, 1):
+    position = Position(board)
+    moves = parse_line(line) if isinstance(line, str) else line
+    yield None, position
+    for number, move in enumerate(moves, 1):
         if position.won:
             raise LineError(f"move {number}: the game is won already")
         if fault := position.fault(move):
             raise LineError(f"move {number}: {fault}")
-        position.play(move)
-    return position
+        yield position.play(move), position
+
+
+def replay(board: Board, line: Iterable[Move] | str) -> Position:
+    """Play a line and return where it ends (see `walk`): won or not is for the caller to see."""
+    return deque(walk(board, line), maxlen=1)[0][1]
 
 
 class Win(NamedTuple):

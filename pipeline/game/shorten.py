@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from pipeline.game.boards import Board
 from pipeline.game.cards import SET_SIZE
-from pipeline.game.moves import DEAL, Move, encode_line, parse_line
+from pipeline.game.lines import encode_line, parse_line
+from pipeline.game.moves import DEAL, Move
 from pipeline.game.numbered import Column, NumberedGame, State
 from pipeline.game.rules import win_of
 from pipeline.game.shortcuts import ShortcutSearch

@@ -17,7 +17,7 @@ from pipeline.dataset.schema import SCHEMA
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import DataError
-from pipeline.game.deals import SEEDS
+from pipeline.game.deals import DATASET_SEEDS
 from pipeline.game.variants import Variant
 from pipeline.pools.pool import Header, Pool, rules_of, sha256
 from pipeline.pools.rows import WonDeal, make_rows
@@ -115,7 +115,7 @@ def _won_rows(order: Order, settling: Settling) -> pa.Table:
     """Settle missing deals and return the rows of the pool's deals."""
     store, partition = Store(settling.data), Partition(order.variant.id, order.numbering)
     store.check_rules(partition, order.variant.rules_hash)
-    first, stop = order.first_seed, SEEDS[order.numbering].stop
+    first, stop = order.first_seed, DATASET_SEEDS[order.numbering].stop
     end, won = first, SCHEMA.empty_table().select(_COLUMNS)
     while len(won) < order.count:
         if end >= stop:

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.errors import BoardError, DataError, SolverFault
-from pipeline.game.boards import Board, check_board, read_board
+from pipeline.game.boards import Board, check_board
 from pipeline.game.cards import card_text
-from pipeline.game.lines import DEAL, Move, encode_line, parse_line, step_text
-from pipeline.game.rules import Position
+from pipeline.game.forms import read_board
+from pipeline.game.lines import encode_line, parse_line
+from pipeline.game.moves import DEAL, Move
+from pipeline.game.rules import Position, walk
+from pipeline.game.steps import step_text
 from pipeline.game.variants import Variant
-from pipeline.game.variants.reading import FILE_BYTES
+from pipeline.game.variants.table import FILE_BYTES
 from pipeline.referee.replay import verify_line
 from pipeline.solver import Outcome, Solver
 
@@ -143,7 +146,7 @@ class Guide:
                 return self._continued(board, rest)
         found = hint(board, self.node_limit, self.solver)
         if found.line:
-            self._lines.append(_Followed(board, parse_line(found.line)))
+            self._lines.append(_Followed(board, found.line))
         return found
 
     def _continued(self, board: Board, rest: list[Move]) -> Hint:
@@ -155,14 +158,12 @@ class Guide:
 class _Followed:
     """A winning line and the positions it comes to, neither the first nor the won one among them."""
 
-    def __init__(self, board: Board, moves: list[Move]) -> None:
+    def __init__(self, board: Board, line: str) -> None:
         self._rules = _rules_key(board.variant)
-        self._moves = moves
-        self._played: dict[bytes, int] = {}
-        position = Position.of(board)
-        for played, move in enumerate(moves[:-1], 1):
-            position.play(move)
-            self._played[_position_key(position)] = played  # the last time, should the line come to it twice
+        self._moves = parse_line(line)
+        # By position how many moves were played: the last time, should the line come to it twice.
+        self._played = {_position_key(position): made for made, (_, position) in enumerate(walk(board, line))}
+        self._played = {key: made for key, made in self._played.items() if 0 < made < len(self._moves)}
 
     def rest(self, board: Board) -> list[Move]:
         """Return the moves that are left from a board, none if it is not on the line."""

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from pipeline.dataset.files import remove, rename, target_of, write_file
 from pipeline.errors import DataError, LineError, UsageError
-from pipeline.game.boards import board_json
 from pipeline.game.deals import deal
+from pipeline.game.forms import board_json
 from pipeline.game.variants import RULE_FIELDS, Variant, load_variant, variant_ids
 from pipeline.pools.rows import PoolRow
 from pipeline.referee.replay import verify_line

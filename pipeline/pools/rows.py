@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from pipeline.errors import LineError, SolverFault
-from pipeline.game.boards import board_json
 from pipeline.game.deals import deal
+from pipeline.game.forms import board_json
 from pipeline.game.variants import Variant
 from pipeline.pools.difficulty import difficulty
 from pipeline.referee.replay import verify_line

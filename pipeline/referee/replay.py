@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from pipeline.errors import SolverFault
 from pipeline.game import rules
 from pipeline.game.boards import Board
-from pipeline.game.moves import MOVES_BY_TEXT, engine_number, split_line
+from pipeline.game.codes import engine_number
+from pipeline.game.lines import MOVES_BY_TEXT, split_line
 
 if TYPE_CHECKING:
     import numpy as np

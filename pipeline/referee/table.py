@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pipeline.game.boards import Board
 from pipeline.game.cards import ACE, KING, SET_SIZE, is_red
-from pipeline.game.moves import ENGINE_DEAL
+from pipeline.game.codes import ENGINE_DEAL
 from pipeline.game.variants import Variant
 from pipeline.referee.compiled import jit, record
 

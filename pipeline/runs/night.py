@@ -25,7 +25,7 @@ from pipeline.dataset.rows import seeds_of
 from pipeline.dataset.seeds import Seeds, parse_seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import StoreError, UsageError
-from pipeline.game.deals import SEEDS as NUMBERING_SEEDS
+from pipeline.game.deals import DATASET_SEEDS
 from pipeline.runs.settings import NIGHTLY, Deals, NightlySettings, RunSettings
 
 RUNNING = "running"  # or killed
@@ -150,7 +150,7 @@ class Nights:
             partition = Partition(job.variant.id, job.numbering)
             if partition not in night.new:
                 table = self.store.read(*partition, ["seed"])
-                allowed = NUMBERING_SEEDS[job.numbering]
+                allowed = DATASET_SEEDS[job.numbering]
                 had = seeds_of(table)
                 left = Seeds.of(piece for one in unfinished for piece in one.new.get(partition, Seeds(())).ranges)
                 left = left.without(had)

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple, NoReturn
 
 from pipeline.dataset.seeds import LAST_SEED, Seeds, parse_seeds, read_seeds
 from pipeline.errors import ConfigError, UsageError
-from pipeline.game.deals import SEEDS as NUMBERING_SEEDS
+from pipeline.game.deals import DATASET_SEEDS
+from pipeline.game.spelling import closest
 from pipeline.game.variants import MAIN_VARIANTS, Variant, load_variant, read_variant, variant_ids
-from pipeline.game.variants.reading import FILE_BYTES, closest
+from pipeline.game.variants.table import FILE_BYTES
 
 DEALS_AT_MOST = 1_000_000_000
 EXECUTORS = ("processes", "inline", "dask")
@@ -150,7 +151,7 @@ class Setting(NamedTuple):
 SETTINGS: tuple[Setting, ...] = (
     Setting("data", read_path, Path("data"), "directory of the dataset"),
     Setting("variants", read_words, MAIN_VARIANTS, "variants to settle: ids, or files of your own"),
-    Setting("numbering", partial(read_choice, allowed=tuple(NUMBERING_SEEDS)), "native", "how a number becomes a deal"),
+    Setting("numbering", partial(read_choice, allowed=tuple(DATASET_SEEDS)), "native", "how a number becomes a deal"),
     Setting("seeds", read_ranges, None, "ranges of deals, both ends included"),
     Setting("seeds_from", read_path, None, "file of seeds, a number a line"),
     Setting("nodes", read_count, 1_000_000, "node limit: positions before a deal is left unsettled"),
@@ -406,10 +407,10 @@ class Layers:
             if self.file.name:
                 raise UsageError(f"{self.file.name}: no seeds for {variant.id}: give it the key seeds, or give {flags}")
             raise UsageError(f"no seeds for {variant.id}: give {flags}, or a configuration")
-        allowed = NUMBERING_SEEDS[numbering]
+        allowed = DATASET_SEEDS[numbering]
         if seeds and (seeds.first < allowed.start or seeds.last >= allowed.stop):
             span = f"{allowed.start} to {allowed.stop - 1}"
-            raise self.error("seeds", f"seeds {seeds}: {numbering} numbers go from {span}")
+            raise self.error("seeds", f"seeds {seeds}: {numbering} numbers in a dataset go from {span}")
         shard = self.value("shard")
         return Deals(variant, numbering, seeds.shard(*shard) if shard else seeds, self.value("nodes", word))
 

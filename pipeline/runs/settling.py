@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from pipeline.dataset.replays import Replay, check_lines
 from pipeline.dataset.seeds import Seeds
 from pipeline.errors import UsageError, WinnableError
-from pipeline.game.deals import SEEDS, whole_seed
+from pipeline.game.deals import DATASET_SEEDS
+from pipeline.game.numbers import whole_number
 from pipeline.game.variants import Variant
 from pipeline.runs.executors import Executor, make_executor
 from pipeline.runs.run import run
@@ -149,14 +150,17 @@ def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[SupportsInd
         raise UsageError(f"{variant.id} has no numbering {numbering!r}; it has: {', '.join(variant.numberings)}")
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         raise UsageError(f"seeds {seeds!r:.40}: expected numbers, such as range(1, 101) or [3, 5]")
-    wanted = (
-        Seeds.of([seeds]) if isinstance(seeds, range) and seeds.step == 1 else Seeds.of_numbers(map(whole_seed, seeds))
-    )
-    allowed = SEEDS[numbering]
+    if isinstance(seeds, range) and seeds.step == 1:
+        wanted = Seeds.of([seeds])
+    else:
+        wanted = Seeds.of_numbers(whole_number("seed", seed) for seed in seeds)
+    allowed = DATASET_SEEDS[numbering]
     if not wanted:
         raise UsageError("no seeds: there is nothing to settle")
     if wanted.first < allowed.start or wanted.last >= allowed.stop:
-        raise UsageError(f"seeds {wanted}: {numbering} numbers go from {allowed.start} to {allowed.stop - 1}")
+        raise UsageError(
+            f"seeds {wanted}: {numbering} numbers in a dataset go from {allowed.start} to {allowed.stop - 1}"
+        )
     return wanted
 
 

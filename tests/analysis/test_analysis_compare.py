@@ -49,7 +49,11 @@ def test_only_common_deals_count():
     ("a", "b", "words"),
     [
         ("w" * 100, "w" * 100, "differ on less than 3.70% of all"),
-        ("w" * 95 + "u" * 5, "w" * 100, "5 deals are settled by B only, 0 by A only (exact McNemar p = 0.062); below 6"),
+        (
+            "w" * 95 + "u" * 5,
+            "w" * 100,
+            "5 deals are settled by B only, 0 by A only (exact McNemar p = 0.062); below 6",
+        ),
         ("w" * 90 + "u" * 10, "w" * 100, "B settles more deals: 10 deals are settled by B only, 0 by A only"),
         ("w" * 100, "w" * 90 + "u" * 10, "A settles more deals"),
         ("w" * 93 + "u" * 7, "u" * 4 + "w" * 96, "does not tell"),

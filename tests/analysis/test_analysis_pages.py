@@ -18,7 +18,8 @@ from pipeline.dataset.store import Partition
 from pipeline.errors import LineError
 from pipeline.game.boards import Board
 from pipeline.game.deals import deal
-from pipeline.game.moves import DEAL, encode_line
+from pipeline.game.lines import encode_line
+from pipeline.game.moves import DEAL
 from pipeline.game.rules import Position
 from pipeline.game.variants import load_variant, variant_ids
 
@@ -328,7 +329,7 @@ def test_every_frame_is_the_referees_position(visit):
     tab = visit(replay_page(board, line))
     position = Position.of(board)
     names = {card: text for card in range(64) for text in [_name(card)] if 1 <= card & 15 <= 13}
-    from pipeline.game.moves import parse_line
+    from pipeline.game.lines import parse_line
 
     for move in [None, *parse_line(line)]:
         if move is not None:

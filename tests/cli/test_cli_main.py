@@ -262,13 +262,15 @@ def test_a_closed_pipe_is_quiet(size):
         ("--version >&- <&-", 0, ""),
         ("deal --variant spider-1 --seed 1 >&-", 0, ""),
         ("hint --stream >&-", 0, ""),
-        ("hint - <&-", 3, "Error: <stdin>: variant: the text does not name its game; say which variant it is of\n"),
+        ("hint - <&-", 3, "Error: <stdin>: holds no board"),
     ],
 )
 def test_streams_that_are_closed_from_the_start_are_quiet(words, code, said):
     command = f"echo '{{}}' | {shlex.quote(sys.executable)} -m pipeline {words}"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (code, said)
+    assert done.returncode == code
+    assert done.stderr.startswith(said)
+    assert len(done.stderr.splitlines()) == bool(said)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

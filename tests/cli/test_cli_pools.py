@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.cli.main import run_command
-from pipeline.game.boards import read_board
 from pipeline.game.deals import deal
+from pipeline.game.forms import read_board
 from pipeline.game.variants import MAIN_VARIANTS, load_variant
 from pipeline.pools import daily as days
 from pipeline.referee.replay import verify_line

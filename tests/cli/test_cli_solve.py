@@ -13,8 +13,8 @@ from pipeline.cli.main import run_command
 from pipeline.cli.solve import _shortened
 from pipeline.errors import SolverFault
 from pipeline.game import variants
-from pipeline.game.boards import board_json, board_text, read_board
 from pipeline.game.deals import deal
+from pipeline.game.forms import board_json, board_text, read_board
 from pipeline.game.rules import Position, replay
 from pipeline.game.variants import load_variant, variant_ids
 from pipeline.referee.replay import verify_line
@@ -95,7 +95,7 @@ def test_what_solve_prints_ends_in_one_newline(ok):
 
 def test_solve_text_says_the_same(ok, solved):
     lines = ok("solve", "--variant", "spider-1", "--seed", 5).splitlines()
-    assert lines[0] == "spider-1 native 5: won"
+    assert lines[0] == "spider-1/native/5: won"
     assert f"{solved['positions']:,} reached" in lines[1]
     assert lines[2].startswith(f"moves: {solved['moves']}, ")
     assert f"score: {solved['score']} " in lines[3]
@@ -173,7 +173,7 @@ def test_a_compile_is_announced(ok, monkeypatch, capsys):
         (("--seed", "1"), 2, "--variant V --seed N, or --board FILE"),
         (("--variant", "spider-1", "--seed", "-1"), 2, "--seed"),
         (("--variant", "spider-1", "--seed", str(2**63)), 2, "--seed"),
-        (("--variant", "mrs-mop", "--seed", "1", "--numbering", "pysol"), 2, "mrs-mop has no numbering 'pysol'"),
+        (("--variant", "mrs-mop", "--seed", "1", "--numbering", "kpat"), 2, "mrs-mop has no numbering 'kpat'"),
         (("--variant", "spider-1", "--seed", "0", "--numbering", "kpat"), 2, "they go from 1 to"),
         (("--variant", "spider-1", "--seed", "1", "--nodes", "0"), 2, "whole number"),
         (("--board", "nowhere.txt"), 2, "nowhere.txt"),
@@ -233,7 +233,7 @@ def test_a_line_of_the_stream_is_not_read_to_its_end(winnable, monkeypatch):
     code, out, _ = winnable("hint", "--stream")
     large, missing, third = (json.loads(line)["error"] for line in out.splitlines())
     assert (code, large) == (0, "line 1: larger than 1,000,000 bytes; that is no board")
-    assert (missing, third[:6]) == ("line 2: columns is missing", "line 3")
+    assert (missing[:18], third[:6]) == ("line 2: no columns", "line 3")
 
 
 def test_a_board_and_a_seed_exclude_each_other(winnable, tmp_path):
@@ -331,7 +331,7 @@ def test_the_stream_answers_while_it_is_open(solved):
             assert Position.of(board).fault(next(iter(parse(answer["move"]["line"])))) is None
         for bad, expected in (
             ("not a board", "no JSON object"),
-            ("{}", "line 5: columns is missing"),
+            ("{}", "line 5: no columns"),
             ("[1]", "line 6"),
         ):
             process.stdin.write(f"{bad}\n\n" if bad == "[1]" else f"{bad}\n")
@@ -420,7 +420,7 @@ def test_replay_shortens_and_makes_a_page(ok, winnable, tmp_path, solved):
         (("--line", "zz"), 3, "move 1: 'zz'"),
         (("--from", "9", "--to", "8"), 2, "--from 9 --to 8"),
         (("--to", "9999"), 2, "the line has moves 1 to"),
-        (("--nodes", "1"), 3, "spider-1 native 5: unsettled at 1 positions"),
+        (("--nodes", "1"), 3, "spider-1/native/5: unsettled at 1 positions"),
         (("--html", "x.html", "--from", "500", "--to", "1"), 2, "--html shows the whole line"),
         (("--html", "x.html", "--format", "json"), 2, "leave out --from, --to and --format json"),
         (("--html", "nowhere/x.html"), 2, "--html nowhere/x.html: there is no directory nowhere"),

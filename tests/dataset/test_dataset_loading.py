@@ -7,8 +7,8 @@ from pipeline.dataset.loading import load_outcomes
 from pipeline.dataset.rows import table_of
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import StoreError, UsageError
-from pipeline.game.boards import board_json
 from pipeline.game.deals import deal
+from pipeline.game.forms import board_json
 from pipeline.game.variants import load_variant
 
 SPIDER = load_variant("spider-4")

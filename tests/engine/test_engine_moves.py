@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from pipeline.engine.records import DEAL
 from pipeline.engine.table import DOWN_SIG
+from pipeline.game.codes import engine_move, engine_number
 from pipeline.game.deals import deal
-from pipeline.game.moves import engine_move, engine_number, parse_line
+from pipeline.game.lines import parse_line
 from pipeline.game.rules import Position
 from pipeline.game.variants import load_variant, variant_ids
 from pipeline.solver import Solver, engine_rules

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import BoardError
-from pipeline.game.boards import board_json, board_text, read_board, solvitaire_json
 from pipeline.game.deals import deal
-from pipeline.game.moves import parse_line
+from pipeline.game.forms import board_json, board_text, read_board, solvitaire_json
+from pipeline.game.lines import parse_line
 from pipeline.game.rules import Position
 from pipeline.game.variants import load_variant, read_variant, variant_ids
 
@@ -39,7 +39,7 @@ def test_text_is_as_documented():
 
 def test_json_is_as_documented():
     board = board_json(deal(load_variant("spider-4"), 1))
-    assert list(board) == ["variant", "numbering", "seed", "columns", "face_down", "stock", "sets_done"]
+    assert list(board) == ["variant", "numbering", "seed", "deal", "columns", "face_down", "stock", "sets_done"]
     assert board["columns"][0] == "8D 4S 9C 7D QH 10C"
     assert board["face_down"] == [5, 5, 5, 5, 4, 4, 4, 4, 4, 4]
     assert board["stock"].startswith("7S 4D 2D")
@@ -130,7 +130,7 @@ def test_a_variant_given_stands_over_the_one_named(tmp_path):
         ("sets done: 0", "sets done: x", "sets_done: 'x' is no whole number"),
         ("seed: 1", "seed: -1", "seed: '-1' is no whole number"),
         ("seed: 1", "seed: 1\nseed: 2", "line 4: seed is there twice"),
-        ("numbering: native", "numbering: kde", "numbering: 'kde' is none; one of: native"),
+        ("numbering: native", "numbering: kde", "numbering: 'kde' is not a numbering"),
         ("variant: spider-4", "variant: spider-5", "unknown variant 'spider-5'; did you mean"),
         ("variant: spider-4", "", "the text does not name its game"),
         ("variant: spider-4", "variant: spiderette", "columns: 10; spiderette has 7"),
@@ -205,14 +205,14 @@ def test_a_number_of_another_deal_is_refused(numbering):
     for variant in ("spider-1", "spider-4"):
         board = dataclasses.replace(deal(variant, 1, numbering), seed=77)
         for text in both_forms(board):
-            with pytest.raises(BoardError, match=rf"^<stdin>: (column \d|the stock) is not that of .* {numbering} 77;"):
+            with pytest.raises(BoardError, match=rf"^<stdin>: (column \d|the stock) is not that of .*/{numbering}/77;"):
                 read_board(text)
 
 
 def test_a_number_of_another_deal_is_refused_where_all_lies_open():
     board = dataclasses.replace(deal("simple-simon", 1), seed=77)
     with pytest.raises(
-        BoardError, match="column 1 is not that of simple-simon native 77; leave out numbering and seed"
+        BoardError, match="column 1 is not that of simple-simon/native/77; leave out numbering and seed"
     ):
         read_board(board_text(board))
 
@@ -228,8 +228,8 @@ def test_a_number_that_is_none_is_refused(seed, numbering, message):
 
 
 def test_a_numbering_that_the_game_has_not_is_refused():
-    board = dataclasses.replace(deal("mrs-mop", 1), numbering="pysol")
-    with pytest.raises(BoardError, match="mrs-mop has no numbering 'pysol'"):
+    board = dataclasses.replace(deal("mrs-mop", 1), numbering="kpat")
+    with pytest.raises(BoardError, match="mrs-mop has no numbering 'kpat'"):
         read_board(board_text(board))
 
 
@@ -252,7 +252,7 @@ def test_a_game_under_way_of_another_deal_is_refused(won_lines):
     for move in parse_line(line)[:40]:
         position.play(move)
     board = dataclasses.replace(position.board(), numbering="native", seed=seed + 1)
-    with pytest.raises(BoardError, match=f"is not that of spider-4 native {seed + 1}"):
+    with pytest.raises(BoardError, match=f"is not that of spider-4/native/{seed + 1}"):
         read_board(board_text(board))
 
 

@@ -1,13 +1,20 @@
 import hashlib
+import json
 import random
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pipeline.errors import UsageError
-from pipeline.game.cards import cards_text
-from pipeline.game.deals import deal, native_draws
-from pipeline.game.variants import load_variant, variant_ids
+from pipeline.game.boards import check_board
+from pipeline.game.cards import CLUBS, DIAMONDS, HEARTS, SPADES, cards_text
+from pipeline.game.deals import deal, named_deal, read_number
+from pipeline.game.native import native_draws
+from pipeline.game.variants import RULE_FIELDS, load_variant, variant_ids
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 MASK = 2**64 - 1
 
@@ -59,7 +66,7 @@ def specified_shuffle(cards, seed):
 def specified_deal(variant, seed):
     deck = [suit << 4 | rank for _ in range(variant.packs) for suit in range(4) for rank in range(1, 14)]
     specified_shuffle(deck, seed)
-    fold = {4: [0, 1, 2, 3], 2: [3, 2, 2, 3], 1: [3, 3, 3, 3]}[variant.suits]
+    fold = {4: [0, 1, 2, 3], 3: [0, 3, 2, 3], 2: [3, 2, 2, 3], 1: [3, 3, 3, 3]}[variant.suits]
     return [fold[card >> 4] << 4 | card & 15 for card in deck]
 
 
@@ -159,11 +166,103 @@ def test_pysols_divorce_is_dealt_from_the_same_list():
 def test_numberings_are_where_they_belong():
     have = {variant_id: load_variant(variant_id).numberings for variant_id in variant_ids()}
     spiders = {"spider-1", "spider-2", "spider-4"}
-    assert {v for v in have if "kpat" in have[v]} == spiders | {"spider-free-deal"}
-    assert {v for v in have if "pysol" in have[v]} == spiders | {
-        *("spider-relaxed", "spider-easy", "open-spider", "spider-free-deal", "black-widow", "tarantula"),
-        "grounds-for-a-divorce",
-    }
+    kpats = {f"{form}{suits}" for form in ("spider-free-deal-", "open-spider-free-deal-") for suits in (1, 2, 3)}
+    assert {v for v in have if "kpat" in have[v]} >= spiders | {"spider-free-deal", "open-spider-free-deal"} | kpats
+    # PySolFC has neither three suits nor the four-suit Spider of other people's rules.
+    assert {v for v in have if "pysol" not in have[v]} == {"spider-free-deal-3", "open-spider-free-deal-3"}
+    assert all(("ms" in names) == ("pysol" in names) for names in have.values())
+
+
+def digest(board):
+    text = "\n".join(map(cards_text, (*board.columns, board.stock)))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def test_pysols_deals_of_every_layout_number_and_pack_count():
+    entries = json.loads((FIXTURES / "pysol_deals.json").read_text())["deals"]
+    assert {load_variant(entry["variant"]).packs for entry in entries} == {1, 2, 3, 4}
+    for entry in entries:
+        board = named_deal(f"{entry['variant']}/pysol/{entry['number']}")
+        assert (cards_text(board.columns[0]), digest(board)) == (entry["first_column"], entry["sha256"]), entry
+        assert board.numbering == ("ms" if entry["number"].startswith("ms") else "pysol")
+        assert tuple(size - 1 for size in map(len, board.columns)) == board.face_down or not any(board.face_down)
+
+
+def test_a_variant_of_ones_own_with_pysols_layout_is_dealt_as_pysols(tmp_path):
+    for packaged in ("simple-simon", "grounds-for-a-divorce-pysol", "spider-4-packs"):
+        variant = load_variant(packaged)
+        rules = {field: getattr(variant, field) for field in RULE_FIELDS} | {"id": "mine", "name": "Mine"}
+        rules["numberings"] = ("native", "pysol")
+        lines = (f"{key} = {json.dumps(list(v) if isinstance(v, tuple) else v)}" for key, v in rules.items())
+        (tmp_path / "mine.toml").write_text("\n".join(lines))
+        mine, own = named_deal(f"{tmp_path / 'mine.toml'}/pysol/ms77"), deal(variant, 77, "ms")
+        assert (mine.columns, mine.stock) == (own.columns, own.stock)
+
+
+def test_small_pysol_numbers_are_microsoft_numbers():
+    for variant in ("spiderette", "spider-4"):
+        assert deal(variant, 31999, "pysol").columns == deal(variant, 31999, "ms").columns
+        assert deal(variant, 32000, "pysol").columns != deal(variant, 32000, "ms").columns
+
+
+def test_kpats_three_suits_are_clubs_spades_hearts_spades():
+    three, four, two = (deal(f"spider-free-deal{suffix}", 5, "kpat") for suffix in ("-3", "", "-2"))
+    as_three = {DIAMONDS: SPADES}
+    folded = [as_three.get(card >> 4, card >> 4) << 4 | card & 15 for card in all_cards(four)]
+    assert all_cards(three) == folded
+    assert Counter(card >> 4 for card in all_cards(three)) == {CLUBS: 26, HEARTS: 26, SPADES: 52}
+    assert [card & 15 for card in all_cards(two)] == [card & 15 for card in all_cards(three)]
+    check_board(three)
+    assert deal("open-spider-free-deal-3", 5, "kpat").face_down == (0,) * 10
+
+
+@pytest.mark.parametrize(
+    ("text", "numbering", "expected"),
+    [
+        ("14934", None, ("native", 14934)),
+        ("#14934", "pysol", ("pysol", 14934)),
+        ("ms14934", None, ("ms", 14934)),
+        ("MS14934", "pysol", ("ms", 14934)),
+        ("#12345678901234567890", "pysol", ("pysol", 12345678901234567890)),
+        ("12,345,678", "pysol", ("pysol", 12345678)),
+        (" 00000000000000014934 ", "pysol", ("pysol", 14934)),
+    ],
+)
+def test_numbers_are_read_as_pysol_writes_them(text, numbering, expected):
+    assert read_number(text, numbering) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "numbering"),
+    [("-5", "pysol"), ("1.5", "pysol"), ("", None), ("ms5", "kpat"), ("x", None), ("\u0665", None)],
+)
+def test_a_text_that_is_no_number(text, numbering):
+    with pytest.raises(UsageError, match=r"^seed "):
+        read_number(text, numbering)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("spider-4/14934", "spider-4/14934"),
+        ("spider-9/native/1", "spider-9"),
+        ("spider-4/kde/1", "kde"),
+        ("spider-4/kpat/ms1", "ms1"),
+        ("spider-4/pysol/0", "seed 0"),
+        ("spider-4/pysol/100000000000000000001", "100000000000000000001"),
+        ("spider-4/ms/8589934592", "8589934592"),
+    ],
+)
+def test_a_name_of_no_deal(name, said):
+    with pytest.raises(UsageError, match=said):
+        named_deal(name)
+
+
+@pytest.mark.parametrize("numbering", ["native", "pysol", "ms", "kpat"])
+def test_a_deals_name_is_read_back(numbering):
+    board = deal("spider-2", 7, numbering)
+    assert board.name == f"spider-2/{numbering}/7"
+    assert named_deal(board.name) == board
 
 
 @pytest.mark.parametrize(
@@ -172,8 +271,8 @@ def test_numberings_are_where_they_belong():
         ("spider-4", -1, "native", "seed -1 is no native number; they go from 0 to 9223372036854775807"),
         ("spider-4", 2**63, "native", "is no native number"),
         ("spider-4", 0, "kpat", "seed 0 is no kpat number; they go from 1 to 2147483647"),
-        ("spider-relaxed", 1, "kpat", "spider-relaxed has no numbering 'kpat'; it has: native, pysol"),
-        ("mrs-mop", 1, "pysol", "mrs-mop has no numbering"),
+        ("spider-relaxed", 1, "kpat", "spider-relaxed has no numbering 'kpat'; it has: native, pysol, ms"),
+        ("mrs-mop", 1, "kpat", "mrs-mop has no numbering"),
         ("spider-4", 1, "kde", "has no numbering 'kde'"),
     ],
 )
@@ -189,8 +288,12 @@ def test_a_seed_may_be_an_integer_of_numpy(kind, numbering):
         board = deal("spider-4", kind(seed), numbering)
         assert board == deal("spider-4", seed, numbering)
         assert type(board.seed) is int
-    with pytest.raises(UsageError, match="seed 18446744073709551615 is no"):
-        deal("spider-4", np.uint64(2**64 - 1), numbering)
+    largest = np.uint64(2**64 - 1)
+    if numbering == "pysol":
+        assert deal("spider-4", largest, numbering).seed == 2**64 - 1
+    else:
+        with pytest.raises(UsageError, match="seed 18446744073709551615 is no"):
+            deal("spider-4", largest, numbering)
 
 
 @pytest.mark.parametrize("seed", [True, np.True_, 5.0, np.float64(5), "5", None, [5], np.array([5, 6])], ids=repr)

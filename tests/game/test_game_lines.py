@@ -3,10 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import LineError
+from pipeline.game.codes import engine_move, engine_number
 from pipeline.game.deals import deal
-from pipeline.game.lines import encode_line, parse_line, readable_steps
-from pipeline.game.moves import DEAL, Move, engine_move, engine_number
+from pipeline.game.lines import encode_line, parse_line
+from pipeline.game.moves import DEAL, Move
 from pipeline.game.rules import Position
+from pipeline.game.steps import readable_steps
 
 COLUMN = st.integers(0, 15)
 MOVES = st.lists(st.one_of(st.just(DEAL), st.builds(Move, COLUMN, COLUMN, st.integers(1, 13))))

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import LineError
+from pipeline.game.boards import check_board
 from pipeline.game.cards import cards_text
 from pipeline.game.deals import deal
 from pipeline.game.rules import (
     DEAL,
-    Flaw,
     Move,
     Position,
     perft,
@@ -295,7 +295,7 @@ def test_random_play_keeps_the_position_sound_and_undo_takes_all_back(variant_id
         assert all(position.fault(move) is None for move in moves)
         move = moves[-1] if eager and rng.random() < 0.2 else rng.choice(moves)
         records.append(position.play(move))
-        assert position.check() == Flaw(0)
+        check_board(position.board())
     assert replay(board, [record.move for record in records]).board() == position.board()
     while records:
         position.undo(records.pop())
@@ -323,18 +323,3 @@ def test_won_lines_replay_in_every_variant(won_lines):
         position = replay(deal(variant, seed), line)
         assert position.won
         assert sequence_points(position) == 13 * variant.sets_needed
-
-
-@pytest.mark.parametrize(
-    ("columns", "stock", "sets_done", "flaw"),
-    [
-        (["[KS]"], "", 0, Flaw.TOP_FACE_DOWN),
-        ([KING_TO_TWO + " AS"], "", 7, Flaw.SET_LEFT_LYING),
-        (["KS"], "", 7, Flaw.CARD_COUNT),
-        ([KING_TO_TWO, "AH"], "", 7, Flaw.SUITS_UNEQUAL),
-        ([], "", 9, Flaw.SETS_DONE_RANGE | Flaw.CARD_COUNT),
-        ([], " ".join(["AS"] * 52), 4, Flaw.STOCK_TOO_LARGE | Flaw.SUITS_UNEQUAL),
-    ],
-)
-def test_check_names_the_flaw(lay, columns, stock, sets_done, flaw):
-    assert flaw in Position.of(lay("spider-1", columns, stock, sets_done=sets_done)).check()

@@ -2,9 +2,10 @@ import pytest
 
 from pipeline.errors import LineError
 from pipeline.game.deals import deal
-from pipeline.game.lines import encode_line, parse_line, shorten
+from pipeline.game.lines import encode_line, parse_line
 from pipeline.game.moves import Move
 from pipeline.game.rules import Position
+from pipeline.game.shorten import shorten
 from pipeline.game.variants import MAIN_VARIANTS
 from pipeline.referee.replay import verify_line
 

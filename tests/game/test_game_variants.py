@@ -38,6 +38,8 @@ SHAPES = {
     "big-spider": (156, 13, 65, 78),
     "spider-4-packs": (208, 13, 65, 130),
     "big-divorce": (156, 13, 65, 78),
+    **{f"spider-free-deal-{suits}": (104, 10, 44, 50) for suits in (1, 2, 3)},
+    **{f"open-spider-free-deal{suits}": (104, 10, 0, 50) for suits in ("-1", "-2", "-3", "")},
 }
 
 
@@ -121,8 +123,8 @@ def test_a_users_own_file(tmp_path):
         ("packs = 1", "packs = 5", "packs is 5; allowed: a whole number from 1 to 4"),
         ("packs = 1", "packs = true", "packs is true"),
         ("packs = 1", "", "packs is missing"),
-        ("suits = 4", "suits = 3", "suits is 3; allowed: 1, 2, 4"),
-        ("suits = 4", "suits = true", "suits is true; allowed: 1, 2, 4"),
+        ("suits = 4", "suits = 5", "suits is 5; allowed: 1, 2, 3, 4"),
+        ("suits = 4", "suits = true", "suits is true; allowed: 1, 2, 3, 4"),
         ("columns = [4, 4, 4, 4]", "columns = [4, 4]", "columns is .4, 4.; allowed: a list of 3 to 16"),
         ("columns = [4, 4, 4, 4]", "columns = [20, 20, 20, 20]", "52 cards or fewer"),
         ("columns = [4, 4, 4, 4]", "columns = [4, 4, 4, -1]", "columns is"),
@@ -161,7 +163,7 @@ def write_rules(path, layout, face_down, numberings):
 @pytest.mark.parametrize("face_down", [[2] * 10, [5, 4, 4, 5, 4, 4, 4, 4, 4, 4], [0] * 9 + [1]])
 def test_pysols_long_columns_fit_no_counts_of_ones_own(tmp_path, face_down):
     path = write_rules(tmp_path / "mine.toml", SPIDER, face_down, ["native", "pysol", "kpat"])
-    with pytest.raises(VariantError, match=r'mine\.toml: numberings is .*; allowed: no "pysol" with this face_down'):
+    with pytest.raises(VariantError, match=r'mine\.toml: numberings is .*; allowed: a list of "native" and "kpat"'):
         read_variant(path)
     mine = read_variant(write_rules(path, SPIDER, face_down, ["native", "kpat"]))
     for numbering in mine.numberings:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.game.boards import board_json
 from pipeline.game.deals import deal
+from pipeline.game.forms import board_json
 from pipeline.game.lines import parse_line
 from pipeline.game.rules import Position, replay
 from pipeline.game.variants import MAIN_VARIANTS, load_variant
@@ -60,7 +60,7 @@ def test_a_lost_board_has_no_hint(solver):
 
 
 def test_a_hint_can_be_to_deal():
-    from pipeline.game.lines import DEAL
+    from pipeline.game.moves import DEAL
 
     board = deal(load_variant("spider-4"), 1)
     outcome = type("Found", (), dict.fromkeys(("variant", "numbering", "seed", "positions", "expanded"), None))

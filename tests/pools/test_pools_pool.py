@@ -11,8 +11,8 @@ import pytest
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import DataError, SolverFault, StoreError, UsageError
-from pipeline.game.boards import read_board
 from pipeline.game.deals import deal
+from pipeline.game.forms import read_board
 from pipeline.game.variants import load_variant
 from pipeline.pools import pool as pools
 from pipeline.pools.building import Order, build_pool

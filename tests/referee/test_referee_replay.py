@@ -6,8 +6,10 @@ import pytest
 
 from pipeline.errors import LineError, SolverFault
 from pipeline.game import rules
+from pipeline.game.codes import engine_number
 from pipeline.game.deals import deal
-from pipeline.game.moves import DEAL, MOVES_BY_TEXT, encode_line, engine_number, parse_line
+from pipeline.game.lines import MOVES_BY_TEXT, encode_line, parse_line
+from pipeline.game.moves import DEAL
 from pipeline.game.rules import Position, Win, win_of
 from pipeline.game.variants import load_variant, variant_ids
 from pipeline.referee.replay import verify_line

@@ -35,7 +35,7 @@ import pytest
 from pipeline.game.boards import Board
 from pipeline.game.cards import ACE, KING, SET_SIZE, is_red
 from pipeline.game.deals import deal
-from pipeline.game.moves import parse_line
+from pipeline.game.lines import parse_line
 from pipeline.game.rules import Position, replay
 from pipeline.game.variants import Variant, load_variant, variant_ids
 from pipeline.solver import Outcome, Solver

@@ -8,10 +8,11 @@ import pytest
 
 from pipeline.analysis.replay_page import replay_page
 from pipeline.engine.memory import MAX_MOVES
-from pipeline.game.boards import read_board
 from pipeline.game.deals import deal
-from pipeline.game.lines import parse_line, shorten
+from pipeline.game.forms import read_board
+from pipeline.game.lines import parse_line
 from pipeline.game.rules import Position, replay, spider_score
+from pipeline.game.shorten import shorten
 from pipeline.game.variants import load_variant, read_variant
 from pipeline.referee.replay import verify_line
 from pipeline.solver import Solver

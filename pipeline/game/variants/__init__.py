@@ -14,7 +14,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from pipeline.errors import UsageError, VariantError
-from pipeline.game.variants.reading import PACK_SIZE, Documented, closest, parse_toml, read_fields
+from pipeline.game.spelling import closest
+from pipeline.game.variants.documented import Documented
+from pipeline.game.variants.reading import PACK_SIZE, read_fields
+from pipeline.game.variants.table import parse_toml
 from pipeline.game.variants.words import describe
 
 __all__ = ["MAIN_VARIANTS", "Documented", "Variant", "load_variant", "read_variant", "variant_ids"]
@@ -30,11 +33,11 @@ class Variant:
     Attributes
     ----------
     id, name
-        What commands and data call it (``[a-z0-9-]+``), and what people call it.
+        What commands and data call it (``[a-z][a-z0-9-]*``), and what people call it.
     packs
         Packs of 52 cards, 1 to 4.
     suits
-        Different suits in play: 1 (all spades), 2 (spades and hearts) or 4.
+        Different suits in play: 1 (all spades), 2 (spades and hearts), 3 (clubs, hearts, and spades twice) or 4.
     columns, face_down
         Cards of each column at the start, and how many of them lie face down.
     deal

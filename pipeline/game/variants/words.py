@@ -12,7 +12,7 @@ _NUMBERS = (
     *("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"),
 )
-_DECK = {1: "one suit", 2: "two suits", 4: "four suits"}
+_DECK = {1: "one suit", 2: "two suits", 3: "three suits, spades twice as many", 4: "four suits"}
 _UNIT = {"suit": "of one suit", "colour": "of one colour", "any": "of any suits"}
 
 

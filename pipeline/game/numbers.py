@@ -1,0 +1,47 @@
+"""Whole numbers as callers give them and as JSON holds them."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+from pipeline.errors import UsageError
+
+JSON_SAFE = 2**53 - 1  # JavaScript's largest safe integer: beyond it JSON.parse makes another number of it
+
+
+def whole_number(name: str, value: Any, allowed: range | None = None) -> int:
+    """Return an argument as Python's integer, whatever integer it comes as, such as numpy's.
+
+    Raises
+    ------
+    UsageError
+        It is no integer, and a float is none, whatever its value; or it is none of those allowed.
+    """
+    # numpy's own would overflow in the arithmetic of deals, and make `in` look through all of a range.
+    try:
+        number = index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise UsageError(f"{name} {value!r:.40} is no whole number")
+    if allowed is not None and number not in allowed:
+        raise UsageError(f"{name} {number}: expected a whole number from {allowed.start} to {allowed.stop - 1}")
+    return number
+
+
+def json_ready(value: Any) -> Any:
+    """Return a value that JavaScript's `JSON.parse` reads as what it is.
+
+    Whole numbers beyond 2**53 - 1 become texts of their digits, floats that JSON lacks (NaN, infinity) null; lists,
+    tuples and objects are gone through.
+    """
+    if isinstance(value, dict):
+        return {key: json_ready(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_ready(item) for item in value]
+    if isinstance(value, int) and abs(value) > JSON_SAFE:
+        return str(value)
+    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+        return None
+    return value

@@ -1,0 +1,12 @@
+"""What a misspelled word may have meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def closest(word: str, words: Iterable[object]) -> str:
+    """Return ``"; did you mean 'spider-4'?"``, or nothing when no word is near."""
+    near = difflib.get_close_matches(word, list(map(str, words)), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,36 @@
+"""A line's moves in words."""
+
+from __future__ import annotations
+
+from pipeline.game.boards import Board
+from pipeline.game.cards import card_text, cards_text
+from pipeline.game.moves import DEAL
+from pipeline.game.rules import Played, Position, walk
+
+
+def readable_steps(board: Board, line: str) -> list[str]:
+    """Return a line's moves in words: ``"1. 7S 6S: column 3 -> column 8, turns up KD"``.
+
+    Raises
+    ------
+    LineError
+        A move is not legal.
+    """
+    steps = enumerate(walk(board, line))
+    return [f"{number}. {step_text(position, played)}" for number, (played, position) in steps if played is not None]
+
+
+def step_text(position: Position, played: Played) -> str:
+    """Return a move in words, from its record and the position right after it."""
+    if played.move == DEAL:
+        parts = [f"deal {cards_text(played.cards)}"]
+    else:
+        source, target, _ = played.move
+        parts = [f"{cards_text(played.cards)}: column {source + 1} -> column {target + 1}"]
+    for event in played.events:
+        where = f" in column {event.column + 1}" if played.move == DEAL else ""
+        if event.cards:
+            parts.append(f"completes a set ({card_text(event.cards[0])} to {card_text(event.cards[-1])}){where}")
+        else:
+            parts.append(f"turns up {card_text(position.columns[event.column][-1])}{where}")
+    return ", ".join(parts)
