@@ -54,7 +54,7 @@ COMMANDS: dict[str, Entry] = {
     "deal": Entry("pipeline.cli.solve:deal", _ONE, "Print a numbered deal."),
     "replay": Entry("pipeline.cli.solve:replay", _ONE, "Replay a line move by move, or make a page of it."),
     "variants": Entry("pipeline.cli.solve:variants", _ONE, "List the variants and describe their rules."),
-    "pool": Entry("pipeline.cli.pools:pool", _GAMES, "Build, check and sample lists of proven-winnable deals."),
+    "pool": Entry("pipeline.cli.pools:pool", _GAMES, "Build, check and sample lists of deals proved winnable."),
     "daily": Entry("pipeline.cli.pools:daily", _GAMES, "Print the daily deal of a date."),
     "bench": Entry("pipeline.cli.solve:bench", _SOLVER, "Compute the bench signature and measure the speed."),
     "tune": Entry("pipeline.cli.tune:tune", _SOLVER, "Search for better evaluation weights."),

@@ -1,4 +1,4 @@
-"""Progress on stderr, where that is a terminal."""
+"""Progress bars on standard error, if it is a terminal."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def wanted(verbosity: int) -> bool:
-    """Whether to draw: not when asked to be quiet, and not into a file or a pipe."""
+    """Return whether to draw: not with `--quiet`, and not into a file or a pipe."""
     return verbosity >= 0 and sys.stderr.isatty()
 
 
 class RunBar:
-    """A bar over all deals of a run, with what became of them so far."""
+    """A bar over all deals of a run, with the verdicts so far."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -31,7 +31,7 @@ class RunBar:
         self._bar = tqdm(total=left, unit="deal", smoothing=0.1, dynamic_ncols=True, file=sys.stderr)
 
     def advance(self, job: Job, deals: int) -> None:
-        """Draw it longer."""
+        """Advance the bar."""
         counts = {
             name: sum(getattr(one.counts, name) for one in self._jobs)
             for name in ("won", "lost", "unsettled", "failed")
@@ -42,13 +42,13 @@ class RunBar:
         self._bar.update(deals)
 
     def end(self) -> None:
-        """Leave it as it is."""
+        """Close the bar and leave it on the screen."""
         if self._bar is not None:
             self._bar.close()
 
 
 class CountBar:
-    """A bar that is told how many more are done."""
+    """A bar that counts items done."""
 
     def __init__(self, total: int, unit: str, *, visible: bool) -> None:
         from tqdm import tqdm
@@ -56,9 +56,9 @@ class CountBar:
         self._bar = tqdm(total=total, unit=unit, disable=not visible, dynamic_ncols=True, file=sys.stderr)
 
     def __call__(self, count: int) -> None:
-        """Draw it longer."""
+        """Advance the bar."""
         self._bar.update(count)
 
     def close(self) -> None:
-        """Leave it as it is."""
+        """Close the bar and leave it on the screen."""
         self._bar.close()

@@ -1,4 +1,4 @@
-"""Records of equal keys in the forms of tabular data, and numbers in sentences."""
+"""Records with equal keys as table, CSV, JSON or Markdown, and numbers in sentences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def table(records: list[dict[str, Any]], form: str) -> str:
-    """Return records of equal keys in one of the forms of tabular data; texts left, numbers right."""
+    """Return records with equal keys as `table`, `csv`, `json` or `markdown`; words left, numbers right."""
     import csv
     import io
 

@@ -1,4 +1,4 @@
-"""Sets of seeds as sorted, disjoint ranges: a thousand million of them take no memory."""
+"""Sets of seeds as sorted, disjoint ranges, so that a thousand million seeds take no memory."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Seeds:
 
     @property
     def count(self) -> int:
-        """How many seeds there are."""
+        """The number of seeds."""
         return sum(map(len_of, self.ranges))
 
     @property
@@ -127,7 +127,7 @@ class Seeds:
 
 
 def len_of(piece: range) -> int:
-    """Return the length of a range of step 1, also where it exceeds what `len` can say."""
+    """Return the length of a range of step 1, which may exceed the range of `len`."""
     return max(0, piece.stop - piece.start)
 
 
@@ -137,22 +137,24 @@ def parse_seeds(text: str) -> range:
     Raises
     ------
     UsageError
-        If it is not of that form, runs backwards, or leaves 0..2**63-1.
+        It is not of that form, descends, or leaves 0 to 2**63 - 1.
     """
     match = re.fullmatch(r"\s*([0-9][0-9_]*)\s*(?::\s*([0-9][0-9_]*)\s*)?", text, re.ASCII)
     if match is None or len(text) > 64:
-        raise UsageError(f"seeds {text[:40]!r}: expected A:B (both included) or A, for example 1:1000")
+        raise UsageError(f"{text[:40]!r} is not a valid seed: expected A or A:B (both included), for example 1:1000")
     first = int(match[1])
     last = int(match[2]) if match[2] is not None else first
     if first > last:
-        raise UsageError(f"seeds {text!r}: the first is larger than the last; did you mean {last}:{first}?")
+        raise UsageError(
+            f"{text!r} is not a valid range of seeds: expected A:B with A <= B; did you mean {last}:{first}?"
+        )
     if last > LAST_SEED:
-        raise UsageError(f"seeds {text!r}: seeds end at {LAST_SEED} (2**63 - 1)")
+        raise UsageError(f"{text!r} is not a valid seed: expected at most {LAST_SEED} (2**63 - 1)")
     return range(first, last + 1)
 
 
 def read_seeds(path: str | Path) -> Seeds:
-    """Read a file of seeds: a number or `A:B` a line; blank lines and what follows a `#` are skipped.
+    """Read a file of seeds: a number or `A:B` per line; blank lines and text after a `#` are ignored.
 
     Parameters
     ----------
@@ -162,7 +164,7 @@ def read_seeds(path: str | Path) -> Seeds:
     Raises
     ------
     DataError
-        The file cannot be read, holds something else (the line is named), or holds no seed.
+        The file cannot be read, has a line that is not valid (names it), or has no seed.
     """
     name = "<stdin>" if str(path) == "-" else str(path)
     try:
@@ -171,12 +173,16 @@ def read_seeds(path: str | Path) -> Seeds:
     except OSError as error:
         raise DataError(f"{name}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise DataError(f"{name}: no text file (byte {error.start} is not UTF-8); expected a seed a line") from error
+        raise DataError(
+            f"{name} is not a text file (byte {error.start} is not UTF-8): expected a seed per line"
+        ) from error
     if len(lines) > _LINES_AT_MOST:
-        raise DataError(f"{name}: {len(lines):,} lines are more than {_LINES_AT_MOST:,}; write ranges A:B instead")
+        raise DataError(
+            f"{name}: expected at most {_LINES_AT_MOST:,} lines, not {len(lines):,}; write ranges A:B instead"
+        )
     found = Seeds.of(_seed_lines(lines, name))
     if not found:
-        raise DataError(f"{name}: holds no seed; expected a number a line")
+        raise DataError(f"{name} has no seed: expected a number per line")
     return found
 
 

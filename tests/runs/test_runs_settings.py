@@ -224,5 +224,5 @@ def test_less_memory_than_any_worker_needs_is_refused(file, value):
 
 @pytest.mark.parametrize("text", ["", "1:", ":2", "a", "-1", "1:2:3", "1.5", "9" * 70, str(2**63)])
 def test_texts_that_are_no_seeds(text):
-    with pytest.raises(UsageError, match="seeds"):
+    with pytest.raises(UsageError, match="valid seed"):
         parse_seeds(text)
