@@ -90,7 +90,7 @@ CASES = {
     "config huge range": config('seeds = "1:99999999999"', "are more than one run may plan (1,000,000,000)"),
     "config seeds beyond 2**63": config('seeds = "1:99999999999999999999"', "9223372036854775807"),
     "config seeds beyond the numbering": config(
-        'seeds = "1:99999999999"\nnumbering = "kpat"\nvariants = ["spider-1"]', "kpat numbers go from"
+        'seeds = "1:99999999999"\nnumbering = "kpat"\nvariants = ["spider-1"]', "2147483647"
     ),
     "config numbering the variant lacks": config(
         'seeds = 1\nnumbering = "kpat"', "has no numbering 'kpat'; it has: native, pysol"

@@ -1,6 +1,7 @@
 """The JSON Schemas beside the pools: what the commands print is valid, what it is not is found out."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from referencing import Registry, Resource
 
 import pipeline.pools
 from pipeline.cli.main import run_command
+from pipeline.game.variants.layouts import NUMBERINGS
 from pipeline.pools.hint import answer_stream
 
 SCHEMAS = {
@@ -43,6 +45,12 @@ def said(capsys):
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_schema_is_one(name):
     Draft202012Validator.check_schema(SCHEMAS[name])
+
+
+@pytest.mark.parametrize("name", ["board", "solve", "pool"])
+def test_a_schema_knows_every_numbering(name):
+    (known,) = re.findall(r'"enum": (\["native".*?\])', json.dumps(SCHEMAS[name]))
+    assert [numbering for numbering in json.loads(known) if numbering] == list(NUMBERINGS)
 
 
 @pytest.mark.parametrize(("name", "words"), [(name, words) for name, calls in SAID.items() for words in calls])
