@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "runs": {"errors", "game", "solver", "version", "dataset", "referee"},
     "analysis": {"errors", "game", "dataset"},
     "tuning": {"errors", "game", "engine", "solver", "version", "dataset", "runs", "analysis"},
-    "pools": {"errors", "game", "dataset", "runs", "solver", "version", "referee"},
+    "pools": {"errors", "game", "analysis", "dataset", "runs", "solver", "version", "referee"},
     "cli": {
         *("errors", "game", "engine", "solver", "version", "dataset", "runs", "analysis", "tuning", "pools", "referee"),
     },

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -15,6 +14,7 @@ from pipeline.analysis.published import percent
 from pipeline.analysis.samples import Sample
 from pipeline.analysis.statistics import Counts, Flags, PairedRatio, judge, mcnemar, paired_ratio, wilson
 from pipeline.analysis.tables import Section, markdown_table, number, text_table
+from pipeline.game.numbers import json_text
 
 LEVEL = 0.05
 FEWEST_DISCORDANT = 6  # with fewer, the exact test cannot reach the level even if all lie on one side
@@ -249,7 +249,7 @@ def comparison_table(comparisons: list[Comparison]) -> Section:
 def render(comparisons: list[Comparison], a: str, b: str, form: str) -> str:
     """Return comparisons as `table`, `markdown`, `csv` or `json`; `a` and `b` name the sides."""
     if form == "json":
-        return json.dumps(comparison_json(comparisons, a, b), indent=2) + "\n"
+        return json_text(comparison_json(comparisons, a, b), indent=2) + "\n"
     table = comparison_table(comparisons)
     if form == "csv":
         out = io.StringIO()

@@ -3,87 +3,137 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
 
 from pipeline.cli import options
+from pipeline.cli.options import ParamType
+from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from pipeline.game.boards import Board
+    from pipeline.game.forms import Game
     from pipeline.game.variants import Variant
 
 PATIENCE = 2.0  # seconds before a wait is explained
 INPUT = click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True)
 
 
+class Source(ParamType):
+    """A deal's name, such as spider-4/pysol/14934, or a file that exists; `-` is standard input."""
+
+    name = "deal"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name as it is, or the file's path."""
+        from pipeline.game.deals import is_deal_name
+
+        if isinstance(value, str) and is_deal_name(value) and not Path(value).exists():
+            return value
+        return INPUT.convert(value, param, ctx)
+
+
+class Asked(NamedTuple):
+    """Which board a command was asked about: what `board_options` gave."""
+
+    source: str | Path | None
+    variant: str | None
+    numbering: str | None
+    seed: str | None
+    board_file: Path | None
+
+    def rules(self) -> Variant | None:
+        """Return the variant of `--variant`, None without one."""
+        return options.chosen_variants((self.variant,))[0] if self.variant else None
+
+    def board(self) -> Board:
+        """Return the board alone (see `game`)."""
+        return self.game().board
+
+    def game(self, *, unseen: bool = False) -> Game:
+        """Return the board, and the line that came with it.
+
+        Raises
+        ------
+        UsageError
+            The flags name none, or two.
+        DataError
+            The file holds no board, or not one of the variant.
+        """
+        places = [self.source, self.board_file, self.seed]
+        if sum(place is not None for place in places) > 1 or (self.seed is None and self.numbering is not None):
+            raise UsageError("give one of DEAL, --board FILE and --seed N (to which alone --numbering belongs)")
+        place = self.source if self.board_file is None else self.board_file
+        if isinstance(place, Path):
+            return game_from(place, self.rules(), unseen=unseen)
+        if place is not None:
+            from pipeline.game.forms import read_game
+
+            return read_game(place, variant=self.rules(), name="DEAL")
+        return self._numbered()
+
+    def _numbered(self) -> Game:
+        from pipeline.game.deals import deal, read_number
+        from pipeline.game.forms import Game
+
+        rules = self.rules()
+        if rules is None or self.seed is None:
+            missing = "--variant V" if self.seed is not None else "--seed N" if rules else "--variant V --seed N"
+            raise UsageError(f"which deal? give {missing}, a name such as spider-4/pysol/14934, or --board FILE")
+        try:
+            numbering, seed = read_number(self.seed, options.setting("numbering", self.numbering, None))
+            return Game(deal(rules, seed, numbering), None)
+        except UsageError as error:
+            raise UsageError(f"--{error}" if str(error).startswith("seed") else str(error)) from None
+
+
 def board_options(command: options.Command) -> options.Command:
-    """Add `--variant`, `--numbering`, `--seed` and `--board`: a numbered deal, or a board from a file."""
-    command = click.option(
+    """Add `asked: Asked`, from DEAL, `--variant`, `--numbering`, `--seed` and `--board`."""
+
+    @functools.wraps(command)
+    def with_asked(*args: Any, **given: Any) -> Any:
+        return command(*args, asked=Asked(*(given.pop(name) for name in Asked._fields)), **given)
+
+    wrapped = click.option(
         "--board",
         "board_file",
         type=INPUT,
         metavar="FILE",
         help="A board instead of a numbered deal: our text, our JSON or Solvitaire's; '-' for standard input.",
+    )(with_asked)
+    wrapped = click.option(
+        "--seed", metavar="N", help="Number of the deal, as its program writes it: 14934, #14934, ms14934."
+    )(wrapped)
+    wrapped = options.numbering_option(wrapped)
+    wrapped = options.variant_option(required=False)(wrapped)
+    add_source = click.argument("source", required=False, type=Source(), metavar="[DEAL]")
+    return add_source(wrapped)  # type: ignore[return-value]
+
+
+def shorten_option(command: options.Command) -> options.Command:
+    """Add `--shorten` (`shorten: bool`)."""
+    return click.option(
+        "--shorten", is_flag=True, help="Leave needless moves out of the line: never longer, replayed, a cleaner win."
     )(command)
-    command = click.option(
-        "--seed",
-        type=click.IntRange(0, 2**63 - 1),
-        metavar="N",
-        help="Number of the deal, 0 to 9223372036854775807.",
-    )(command)
-    command = options.numbering_option(command)
-    return options.variant_option(required=False)(command)
 
 
-def chosen_board(variant: str | None, numbering: str | None, seed: int | None, board_file: Path | None) -> Board:
-    """Return the board that `board_options` name.
-
-    Raises
-    ------
-    UsageError
-        The flags name none, or two.
-    DataError
-        The file holds no board, or not one of the variant.
-    """
-    from pipeline.errors import UsageError
-
-    rules = chosen_variant(variant)
-    if board_file is not None:
-        if seed is not None or numbering is not None:
-            raise UsageError("--board says which board it is; leave out --seed and --numbering")
-        return board_from(board_file, rules)
-    if rules is None or seed is None:
-        raise UsageError("which deal? give --variant V --seed N, or --board FILE")
-    from pipeline.game.deals import deal
-
-    return deal(rules, seed, options.setting("numbering", numbering, "native"))
-
-
-def chosen_variant(word: str | None) -> Variant | None:
-    """Return the variant of `--variant`, None without one."""
-    return options.chosen_variants((word,))[0] if word else None
-
-
-def board_from(path: Path, variant: Variant | None = None) -> Board:
-    """Read a board from a file.
+def game_from(path: Path, variant: Variant | None = None, *, unseen: bool = False) -> Game:
+    """Read a board, and the line beside it, from a file.
 
     Raises
     ------
     DataError
         It is no text, or no board.
     """
-    from pipeline.errors import BoardError
-    from pipeline.game.forms import read_board
+    from pipeline.game.forms import read_game
 
-    try:
-        return read_board(read_text(path), variant=variant, name=name_of(path))
-    except RecursionError:
-        raise BoardError(f"{name_of(path)}: is no board: nested too deeply") from None
+    return read_game(read_text(path), variant=variant, name=name_of(path), unseen=unseen)
 
 
 def name_of(path: Path) -> str:
@@ -112,12 +162,12 @@ def read_text(path: Path) -> str:
         raise DataError(f"{name_of(path)}: is no text: byte {error.start} is not UTF-8") from error
 
 
-def stream_lines() -> Iterator[str]:
-    """Yield the lines of standard input as they come; of one too long for a board, only as much as shows that."""
+def stream_lines(file: BinaryIO | None = None) -> Iterator[str]:
+    """Yield the lines of a file, by default standard input, as they come; of one too long the beginning."""
     from pipeline.game.variants.table import FILE_BYTES
 
-    rest = False
-    for piece in iter(lambda: sys.stdin.buffer.readline(FILE_BYTES + 1), b""):
+    rest, stream = False, file or sys.stdin.buffer
+    for piece in iter(lambda: stream.readline(FILE_BYTES + 1), b""):
         if not rest:
             yield piece.decode("utf-8", "replace")
         rest = not piece.endswith(b"\n")

@@ -50,9 +50,9 @@ COMMANDS: dict[str, Entry] = {
         "pipeline.cli.report:compare", _LOOK, "Compare two solvers, limits or datasets on the same seeds."
     ),
     "solve": Entry("pipeline.cli.solve:solve", _ONE, "Settle one deal and print the line that wins it."),
-    "hint": Entry("pipeline.cli.solve:hint", _ONE, "Show the first move of a winning line from a board."),
+    "hint": Entry("pipeline.cli.hint:hint", _ONE, "Show the first move of a winning line from a board."),
     "deal": Entry("pipeline.cli.solve:deal", _ONE, "Print a numbered deal."),
-    "replay": Entry("pipeline.cli.solve:replay", _ONE, "Replay a line move by move, or make a page of it."),
+    "replay": Entry("pipeline.cli.replay:replay", _ONE, "Replay a line move by move, or make a page of it."),
     "variants": Entry("pipeline.cli.solve:variants", _ONE, "List the variants and describe their rules."),
     "pool": Entry("pipeline.cli.pools:pool", _GAMES, "Build, check and sample lists of deals proved winnable."),
     "daily": Entry("pipeline.cli.pools:daily", _GAMES, "Print the daily deal of a date."),

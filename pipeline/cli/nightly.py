@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli import options, records
+from pipeline.game.numbers import json_text
 
 if TYPE_CHECKING:
     from pipeline.dataset.audit import AuditResult
@@ -97,7 +97,7 @@ def nightly(
             work.check()
             work.publish()
         assert night.summary is not None
-        click.echo(_line(night.summary) if output_format == "line" else json.dumps(night.summary, indent=2))
+        click.echo(_line(night.summary) if output_format == "line" else json_text(night.summary, indent=2))
     work.raise_if_failed()
 
 
@@ -240,7 +240,7 @@ class _Work:
         night = self.night
         night.status = planning.FAULTY if faulty else planning.FINISHED if self.in_time else planning.CUT
         night.summary = self._summary(totals)
-        write_text(self.folder / "summary.json", json.dumps(night.summary, indent=2) + "\n")
+        write_text(self.folder / "summary.json", json_text(night.summary, indent=2) + "\n")
         write_text(self.numbers.reports / "index.html", nights_page(self.numbers.reports))
         self.nights.save(night)
 
@@ -260,7 +260,7 @@ class _Work:
         made = report_of(read_samples(self.store, runs, variants=variants))
         content = report_json(made)
         write_text(self.folder / "report.html", report_page(made, runs))
-        write_text(self.folder / "report.json", json.dumps(content, indent=2) + "\n")
+        write_text(self.folder / "report.json", json_text(content, indent=2) + "\n")
         options.message(f"wrote {self.folder / 'report.html'}", self.verbosity)
         return {f"{entry['variant']}/{entry['numbering']}": entry for entry in content["variants"]}
 

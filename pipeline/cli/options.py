@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pipeline.dataset.seeds import Seeds
     from pipeline.game.variants import Variant
 
-    _ParamType = click.ParamType[Any]
+    ParamType = click.ParamType[Any]
 else:  # generic only since Click 8.2
-    _ParamType = click.ParamType
+    ParamType = click.ParamType
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -39,7 +39,7 @@ ENDINGS = {
 }
 
 
-class Kind(_ParamType):
+class Kind(ParamType):
     """A kind of value that a setting has too: read by the same function of `pipeline.runs.settings`."""
 
     def __init__(self, name: str, reader: str) -> None:
@@ -60,7 +60,7 @@ class Kind(_ParamType):
             self.fail(f"{value!r}: expected {error}", param, ctx)
 
 
-class VariantId(_ParamType):
+class VariantId(ParamType):
     """The id of a variant that exists, or a file of the user's own, whose path passes unread."""
 
     name = "variant"

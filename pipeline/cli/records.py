@@ -33,9 +33,9 @@ def table(records: list[dict[str, Any]], form: str) -> str:
 
 def to_json(value: Any) -> str:
     """Return a value as indented JSON."""
-    import json
+    from pipeline.game.numbers import json_text
 
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return json_text(value, indent=2) + "\n"
 
 
 def counted(number: int, noun: str) -> str:

@@ -18,6 +18,7 @@ from pipeline.dataset.rows import contest, seeds_of
 from pipeline.dataset.schema import COLUMNS
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
+from pipeline.game.numbers import json_text
 from pipeline.game.variants import Variant
 
 FORMS = ("csv", "jsonl")
@@ -156,6 +157,6 @@ def _csv_writer(out: TextIO, header: Sequence[str]) -> Callable[[Iterable[list[o
 def _json_writer(out: TextIO, header: Sequence[str]) -> Callable[[Iterable[list[object]]], object]:
     def write(rows: Iterable[list[object]]) -> None:
         for row in rows:
-            out.write(json.dumps(dict(zip(header, row, strict=True))) + "\n")
+            out.write(json_text(dict(zip(header, row, strict=True))) + "\n")
 
     return write

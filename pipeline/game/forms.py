@@ -49,21 +49,33 @@ def board_text(board: Board) -> str:
     return "\n".join(lines) + "\n"
 
 
-def board_json(board: Board) -> dict[str, Any]:
-    """Return a board as a JSON object; columns bottom to top and stock in deal order, both as texts of cards.
-
-    A seed beyond JavaScript's whole numbers is a text (see `json_ready`); `deal` is the deal's name.
-    """
+def identity_json(board: Board) -> dict[str, Any]:
+    """Return which board it is as a JSON object; all but the variant is null where it is no numbered deal."""
     return {
         "variant": board.variant.id,
         "numbering": board.numbering,
         "seed": json_ready(board.seed),
         "deal": board.name,
+    }
+
+
+def board_json(board: Board) -> dict[str, Any]:
+    """Return a board as a JSON object; columns bottom to top and stock in deal order, both as texts of cards.
+
+    A seed beyond JavaScript's whole numbers is a text (see `json_ready`); `deal` is the deal's name.
+    """
+    return identity_json(board) | {
         "columns": [cards_text(cards) for cards in board.columns],
         "face_down": list(board.face_down),
         "stock": cards_text(board.stock),
         "sets_done": board.sets_done,
     }
+
+
+def cards_beside(board: Board) -> dict[str, Any]:
+    """Return the cards for a JSON object about a board that has no number to name it; nothing where it has one."""
+    known = identity_json(board)
+    return {} if board.seed is not None else {key: v for key, v in board_json(board).items() if key not in known}
 
 
 def solvitaire_json(board: Board) -> dict[str, Any]:
@@ -288,7 +300,7 @@ def _build(fields: dict[str, Any], variant: Variant | None) -> Board:
     if not isinstance(face_down, list) or len(face_down) != len(columns):
         raise BoardError(f"face_down: {face_down!r}; must be a list of {len(columns)} counts")
     numbering, seed = fields.get("numbering"), fields.get("seed")
-    if seed is None and isinstance(fields.get("deal"), str) and fields["deal"].count("/") >= 2:
+    if "seed" not in fields and isinstance(fields.get("deal"), str) and fields["deal"].count("/") >= 2:
         numbering, seed = fields["deal"].rsplit("/", 2)[1:]
     if numbering is not None and numbering not in NUMBERINGS:
         raise BoardError(f"numbering: {numbering!r:.60} is not a numbering: expected one of {', '.join(NUMBERINGS)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from operator import index
 from typing import Any
 
@@ -28,6 +29,11 @@ def whole_number(name: str, value: Any, allowed: range | None = None) -> int:
     if allowed is not None and number not in allowed:
         raise UsageError(f"{name} {number}: expected a whole number from {allowed.start} to {allowed.stop - 1}")
     return number
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Return a value as JSON that JavaScript reads as what it is (see `json_ready`)."""
+    return json.dumps(json_ready(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def json_ready(value: Any) -> Any:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pipeline.game.boards import Board
 from pipeline.game.cards import card_text, cards_text
+from pipeline.game.forms import board_json
 from pipeline.game.moves import DEAL
-from pipeline.game.rules import Played, Position, walk
+from pipeline.game.rules import Played, Position, sequence_points, spider_score, walk
 
 
 def readable_steps(board: Board, line: str) -> list[str]:
@@ -34,3 +37,15 @@ def step_text(position: Position, played: Played) -> str:
         else:
             parts.append(f"turns up {card_text(position.columns[event.column][-1])}{where}")
     return ", ".join(parts)
+
+
+def frame(position: Position, number: int, played: Played | None) -> dict[str, Any]:
+    """Return the position after a line's move as a JSON object; number 0 and None for the start."""
+    return {
+        "move": number,
+        "step": None if played is None else step_text(position, played),
+        "score": spider_score(number, position.sets_done),
+        "sequence_points": sequence_points(position),
+        "won": position.won,
+        "board": board_json(position.board()),
+    }

@@ -1,8 +1,8 @@
 """The daily deal: the same for everyone on a date, and proved winnable.
 
-The rule: take SHA-256 of the ASCII text ``winnable daily <variant> <date>`` (the date as 2026-11-30). Its first eight
-bytes as a big-endian number, halved (so 63 bits), are the first candidate, a native seed. Candidates go up one by one,
-from 2**63 - 1 on to 0. The first one proved winnable within 1,000,000 positions is the day's deal.
+The rule: SHA-256 of the ASCII text ``winnable daily <variant> <date>`` (the date as 2026-11-30); its first thirteen
+hexadecimal digits are the first candidate, a native seed of 52 bits, which JavaScript's numbers hold; the candidates go
+up from there one by one; the first one proved winnable within 1,000,000 positions is the day's deal.
 
 A stronger solver proves more and would change days that once skipped a candidate. So the numbers of skipped candidates
 are data, frozen at the first release for the dates up to 2045-12-31; for those no solver is needed.
@@ -20,7 +20,7 @@ from typing import Any
 
 from pipeline.errors import DataError, UsageError
 from pipeline.game.boards import Board
-from pipeline.game.deals import NATIVE_SEEDS, deal
+from pipeline.game.deals import deal
 from pipeline.game.variants import Variant, load_variant
 from pipeline.solver import DEFAULT_LIMIT, Solver
 
@@ -50,15 +50,10 @@ class Daily:
     frozen: bool
 
 
-def first_candidate(variant_id: str, date: datetime.date) -> int:
-    """Return the first candidate of a day, a native seed."""
-    digest = hashlib.sha256(f"winnable daily {variant_id} {date.isoformat()}".encode("ascii")).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
-
-
 def candidate(variant_id: str, date: datetime.date, skipped: int) -> int:
-    """Return the candidate after `skipped` others, a native seed."""
-    return (first_candidate(variant_id, date) + skipped) % NATIVE_SEEDS.stop
+    """Return the seed of a day after so many skipped ones, 0 for the one it begins with."""
+    digest = hashlib.sha256(f"winnable daily {variant_id} {date.isoformat()}".encode("ascii")).hexdigest()
+    return int(digest[:13], 16) + skipped
 
 
 def is_frozen(variant: Variant, date: datetime.date) -> bool:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.errors import BoardError, DataError, SolverFault
 from pipeline.game.boards import Board, check_board
 from pipeline.game.cards import card_text
-from pipeline.game.forms import read_board
+from pipeline.game.forms import identity_json
 from pipeline.game.lines import encode_line, parse_line
 from pipeline.game.moves import DEAL, Move
 from pipeline.game.rules import Position, walk
 from pipeline.game.steps import step_text
 from pipeline.game.variants import Variant
-from pipeline.game.variants.table import FILE_BYTES
 from pipeline.referee.replay import verify_line
 from pipeline.solver import Outcome, Solver
 
@@ -194,10 +190,7 @@ def hint_json(found: Hint) -> dict[str, Any]:
     top; those dealt for a deal) are for programs.
     """
     outcome = found.outcome
-    return {
-        "variant": outcome.variant,
-        "numbering": outcome.numbering,
-        "seed": outcome.seed,
+    return identity_json(found.board) | {
         "verdict": outcome.verdict,
         "positions": outcome.positions,
         "expanded": outcome.expanded,
@@ -220,66 +213,3 @@ def _move_json(found: Hint, move: Move) -> dict[str, Any]:
         "target": None if deals else move.target + 1,
         "cards": [card_text(card) for card in cards],
     }
-
-
-def answer_stream(
-    lines: Iterable[str],
-    node_limit: int = HINT_LIMIT,
-    variant: Variant | None = None,
-    solver: Solver | None = None,
-    prepare: Callable[[Variant], None] = lambda _variant: None,
-) -> Iterator[str]:
-    """Answer boards, one a line, with hints as JSON texts, one each; a line that is no board is answered as well.
-
-    An answer to a bad line is an object with the one key ``error``; blank lines are passed over. A board that lies on
-    a winning line answered before gets the next move of that line (see `Guide`).
-
-    Parameters
-    ----------
-    lines
-        Boards as JSON.
-    node_limit, variant, solver
-        As for `hint`; the variant is whose rules to take whatever the boards say.
-    prepare
-        Is called before the first board of each game.
-
-    Raises
-    ------
-    SolverFault
-        After the last answer, if the line found for one of the boards did not replay.
-    """
-    guide = Guide(node_limit, solver)
-    fault: SolverFault | None = None
-    seen: set[str] = set()
-    for number, text in enumerate(lines, 1):
-        if not text.strip():
-            continue
-        answer: dict[str, Any]
-        try:
-            board = _board_of(text, number, variant)
-            if board.variant.rules_hash not in seen:
-                seen.add(board.variant.rules_hash)
-                prepare(board.variant)
-            answer = hint_json(guide.hint(board))
-        except DataError as error:
-            answer = {"error": str(error)}
-        except SolverFault as error:
-            answer, fault = {"error": str(error)}, error
-        except MemoryError:
-            answer = {"error": f"line {number}: out of memory at {node_limit} positions"}
-            guide.solver = Solver()
-        yield json.dumps(answer, ensure_ascii=False)
-    if fault is not None:
-        raise fault
-
-
-def _board_of(text: str, number: int, variant: Variant | None) -> Board:
-    if len(text) > FILE_BYTES:
-        raise BoardError(f"line {number}: larger than {FILE_BYTES:,} bytes; that is no board")
-    text = text.strip("\ufeff \t\r\n")
-    if not text.startswith("{"):
-        raise BoardError(f"line {number}: is no JSON object; expected a board a line")
-    try:
-        return read_board(text, variant=variant, name=f"line {number}")
-    except RecursionError:
-        raise BoardError(f"line {number}: is no board: nested too deeply") from None

@@ -24,6 +24,7 @@ from pipeline.dataset.files import remove, rename, target_of, write_file
 from pipeline.errors import DataError, LineError, UsageError
 from pipeline.game.deals import deal
 from pipeline.game.forms import board_json
+from pipeline.game.numbers import json_ready, json_text
 from pipeline.game.variants import RULE_FIELDS, Variant, load_variant, variant_ids
 from pipeline.pools.rows import PoolRow
 from pipeline.referee.replay import verify_line
@@ -134,7 +135,7 @@ def sha256(rows: Iterable[PoolRow]) -> str:
     """Return the SHA-256 of rows (see the top of this file), 64 hexadecimal digits."""
     total = hashlib.sha256()
     for row in rows:
-        total.update(json.dumps(row, separators=(",", ":")).encode("ascii") + b"\n")
+        total.update(json.dumps(json_ready(row), separators=(",", ":")).encode("ascii") + b"\n")
     return total.hexdigest()
 
 
@@ -302,8 +303,8 @@ def render(pool: Pool, rows: Sequence[PoolRow], form: str) -> str:
     if form == "numbers":
         return "".join(f"{row.seed}\n" for row in rows)
     if form == "json":
-        deals = ",\n".join("  " + json.dumps(row._asdict()) for row in rows)
-        return f'{{"header": {json.dumps(asdict(pool.header))},\n"deals": [\n{deals}\n]}}\n'
+        deals = ",\n".join("  " + json_text(row._asdict()) for row in rows)
+        return f'{{"header": {json_text(asdict(pool.header))},\n"deals": [\n{deals}\n]}}\n'
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(PoolRow._fields)

@@ -23,7 +23,7 @@ from pipeline.solver import solve
 VARIANTS = Path(variants.__file__).parent
 SPIDER_1 = load_variant("spider-1")
 SOLVE_KEYS = [
-    *("variant", "numbering", "seed", "verdict", "positions", "expanded", "node_limit"),
+    *("variant", "numbering", "seed", "deal", "verdict", "positions", "expanded", "node_limit"),
     *("line", "steps", "moves", "score"),
 ]
 LOST_SIMPLE_SIMON = 68
@@ -168,9 +168,9 @@ def test_a_compile_is_announced(ok, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "code", "expected"),
     [
-        ((), 2, "--variant V --seed N, or --board FILE"),
-        (("--variant", "spider-1"), 2, "--variant V --seed N, or --board FILE"),
-        (("--seed", "1"), 2, "--variant V --seed N, or --board FILE"),
+        ((), 2, "--variant V --seed N"),
+        (("--variant", "spider-1"), 2, "give --seed N"),
+        (("--seed", "1"), 2, "give --variant V"),
         (("--variant", "spider-1", "--seed", "-1"), 2, "--seed"),
         (("--variant", "spider-1", "--seed", str(2**63)), 2, "--seed"),
         (("--variant", "mrs-mop", "--seed", "1", "--numbering", "kpat"), 2, "mrs-mop has no numbering 'kpat'"),
@@ -232,7 +232,7 @@ def test_a_line_of_the_stream_is_not_read_to_its_end(winnable, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
     code, out, _ = winnable("hint", "--stream")
     large, missing, third = (json.loads(line)["error"] for line in out.splitlines())
-    assert (code, large) == (0, "line 1: larger than 1,000,000 bytes; that is no board")
+    assert (code, large) == (0, "line 1: larger than 1,000,000 bytes; that is not a board")
     assert (missing[:18], third[:6]) == ("line 2: no columns", "line 3")
 
 
@@ -284,7 +284,7 @@ def test_hint_begins_a_win(ok, tmp_path, solved):
     assert verify_line(board, found["line"]).moves == found["moves"]
     solution = tmp_path / "hint.json"
     solution.write_text(json.dumps(found))
-    assert ok("replay", solution, "--board", path).endswith(f"won in {found['moves']} moves\n")
+    assert ok("replay", solution).endswith(f"won in {found['moves']} moves\n")
     text = ok("hint", path)
     assert text.startswith(move["text"] + "\n")
     assert f"first of the {found['moves']} moves of a win" in text
@@ -330,11 +330,12 @@ def test_the_stream_answers_while_it_is_open(solved):
             assert answer["verdict"] == "won"
             assert Position.of(board).fault(next(iter(parse(answer["move"]["line"])))) is None
         for bad, expected in (
-            ("not a board", "no JSON object"),
+            ("not a board", "not a board"),
             ("{}", "line 5: no columns"),
             ("[1]", "line 6"),
+            ("", "line 7"),
         ):
-            process.stdin.write(f"{bad}\n\n" if bad == "[1]" else f"{bad}\n")
+            process.stdin.write(f"{bad}\n")
             process.stdin.flush()
             assert expected in json.loads(process.stdout.readline())["error"]
         process.stdin.close()
@@ -349,13 +350,13 @@ def parse(line):
 
 
 def test_a_fault_in_the_stream_is_answered_and_ends_it_with_four(monkeypatch):
-    from pipeline.pools import hint
+    from pipeline.pools import stream
 
     class Faulty:
         def hint(self, board, node_limit):
             raise SolverFault("spider-1 native 1: the line found does not replay")
 
-    answers = hint.answer_stream([json.dumps(board_json(deal(SPIDER_1, 1)))] * 2, solver=Faulty())
+    answers = stream.answer_stream([json.dumps(board_json(deal(SPIDER_1, 1)))] * 2, solver=Faulty())
     assert [json.loads(next(answers))["error"] for _ in range(2)] == [
         "spider-1 native 1: the line found does not replay"
     ] * 2
@@ -389,9 +390,13 @@ def test_replay_takes_a_line_from_anywhere(ok, tmp_path, solved):
     game = tmp_path / "game.json"
     game.write_text(json.dumps(board_json(deal(SPIDER_1, 5)) | {"line": solved["line"]}))
     assert ok("replay", game) == wanted
-    nameless = tmp_path / "nameless.json"
-    nameless.write_text(json.dumps(solved | {"seed": None, "numbering": None}))
-    assert ok("replay", nameless, "--board", board_file(tmp_path, deal(SPIDER_1, 5))) == wanted
+    row = tmp_path / "row.json"  # of a pool
+    cards = {
+        key: value for key, value in board_json(deal(SPIDER_1, 5)).items() if key in ("columns", "face_down", "stock")
+    }
+    row.write_text(json.dumps({"seed": 5, "difficulty": 1, "positions": 536, "line": solved["line"]} | cards))
+    assert ok("replay", row, "--variant", "spider-1") == wanted
+    assert ok("replay", "spider-1/native/5", "--line", solved["line"]) == wanted
 
 
 def test_the_solution_of_a_game_under_way_replays_on_its_board(ok, winnable, tmp_path, solved):
@@ -400,10 +405,8 @@ def test_the_solution_of_a_game_under_way_replays_on_its_board(ok, winnable, tmp
     solution.write_text(ok("solve", "--board", path, "--format", "json"))
     found = json.loads(solution.read_text())
     assert (found["numbering"], found["seed"]) == (None, None)
-    assert ok("replay", solution, "--board", path).endswith(f"won in {found['moves']} moves\n")
-    code, _, err = winnable("replay", solution)
-    assert code == 2
-    assert "give the board with --board" in err
+    assert ok("replay", solution).endswith(f"won in {found['moves']} moves\n")
+    assert ok("deal", solution, "--format", "json") == ok("deal", path, "--format", "json")
 
 
 def test_replay_shortens_and_makes_a_page(ok, winnable, tmp_path, solved):
@@ -435,14 +438,14 @@ def test_what_cannot_be_replayed_is_told(winnable, words, code, expected):
 @pytest.mark.parametrize(
     ("change", "code", "expected"),
     [
-        ({"verdict": "lost", "line": None}, 3, "the deal is lost"),
-        ({"line": None}, 3, "line: None"),
         ({"line": 5}, 3, "line: 5"),
-        ({"seed": "x"}, 3, "seed: 'x'"),
-        ({"seed": -1}, 3, "seed -1"),
-        ({"seed": None}, 2, "--board"),
+        ({"seed": "x"}, 3, "seed: 'x', but deal names spider-1/native/5"),
+        ({"seed": "x", "deal": None}, 3, "seed 'x'"),
+        ({"seed": -1, "deal": None}, 3, "seed -1"),
+        ({"seed": None, "deal": None}, 3, "--board FILE"),
         ({"variant": "spider-9"}, 3, "spider-9"),
-        ({"numbering": "mine"}, 3, "no numbering 'mine'"),
+        ({"numbering": "mine", "deal": None}, 3, "numbering: 'mine'"),
+        ({"deal": "spider-1/native/x"}, 3, "seed 'x'"),
     ],
 )
 def test_a_wrong_solution_is_told(winnable, tmp_path, solved, change, code, expected):
@@ -503,3 +506,102 @@ def test_a_bench_mismatch_is_four(winnable, monkeypatch):
     assert code == 4
     assert out.startswith("signature: ")
     assert "bench mismatch" in err
+
+
+# ---- boards with unseen cards, streams of boards, names of deals
+
+UNSEEN = Path(__file__).parents[1] / "fixtures" / "unseen.txt"
+
+
+def test_hint_advises_on_a_board_with_unseen_cards(ok, winnable):
+    words = ("hint", UNSEEN, "--fillings", "5", "--nodes", "3000", "--draw", "2")
+    found = json.loads(ok(*words, "--format", "json"))
+    assert (found["unseen"], found["fillings"], found["draw"], found["node_limit"]) == (23, 5, 2, 3000)
+    text = ok(*words)
+    assert text == ok(*words)
+    assert text.startswith("23 unseen cards")
+    assert "assumed: " in text
+    assert [line.split("  ")[-1] for line in text.splitlines()[2:-1]] == [move["text"] for move in found["moves"]]
+    for command in ("solve", "replay", "deal"):
+        code, _, err = winnable(command, UNSEEN)
+        assert (code, "column 1" in err, "XX" in err) == (3, True, True)
+    code, _, err = winnable("hint", "spider-1/native/1", "--draw", "2")
+    assert (code, "--draw" in err) == (2, True)
+
+
+def test_an_id_comes_back_and_every_line_gets_a_line():
+    from pipeline.pools.stream import answer_stream
+
+    board = board_json(deal(SPIDER_1, 5))
+    lines = [
+        json.dumps(board | {"id": 7}),
+        '{"id": "x", "deal": "spider-1/native/5"}',
+        '{"id": null, "what": 1}',
+        "",
+        "spider-1/pysol/#1",
+        json.dumps(board | {"id": [1, {"a": 2**60}]}),
+        '{"id": 1, "variant": "spider-1", "seed": "5"}',
+        '{"id": 2, "tableau piles": []}',
+    ]
+    answers = [json.loads(answer) for answer in answer_stream(lines)]
+    assert len(answers) == len(lines)
+    assert [answer.get("id", "none") for answer in answers] == [
+        7,
+        "x",
+        None,
+        "none",
+        "none",
+        [1, {"a": str(2**60)}],
+        1,
+        2,
+    ]
+    assert ["error" in answer for answer in answers] == [False, False, True, True, False, False, False, True]
+    assert "--variant V" in answers[-1]["error"]
+
+
+def test_many_boards_are_settled_into_a_table(ok, winnable, tmp_path):
+    path = tmp_path / "boards.jsonl"
+    own = board_json(changed(deal(SPIDER_1, 5), numbering=None, seed=None))
+    path.write_text(
+        json.dumps(own | {"id": "own"}) + '\n\nspider-2/kpat/7\n{"id": 3, "variant": "spider-1", "seed": 2}\n'
+    )
+    rows = [json.loads(line) for line in ok("solve", "--boards", path, "--format", "json").splitlines()]
+    assert [(row["row"], row["id"], row["deal"], row["verdict"]) for row in rows] == [
+        (1, "own", None, "won"),
+        (3, None, "spider-2/kpat/7", "won"),
+        (4, 3, "spider-1/native/2", "won"),
+    ]
+    assert verify_line(deal(SPIDER_1, 5), rows[0]["line"]).moves == rows[0]["moves"]
+    table = ok("solve", "--boards", path, "--format", "csv").splitlines()
+    assert len(table) == 4
+    assert table[0].startswith("row,id,variant,numbering,seed,deal,verdict,")
+    with path.open("a") as file:
+        file.write("nonsense\n")
+    code, out, err = winnable("solve", "--boards", path, "--format", "json")
+    assert (code, len(out.splitlines()), "line 5" in err) == (5, 4, True)
+    assert "line 5" in json.loads(out.splitlines()[-1])["error"]
+
+
+@pytest.mark.parametrize(
+    "name", ["spider-1/native/5", "spider-2/pysol/ms77", "simple-simon/pysol/#12345678901234567890"]
+)
+def test_every_command_on_one_deal_takes_its_name(ok, name):
+    variant, numbering, seed = name.split("/")
+    words = ("--variant", variant, "--numbering", numbering, "--seed", seed)
+    for command in (("deal",), ("solve",), ("hint", "--nodes", "20000")):
+        assert ok(*command, name) == ok(*command, *words)
+    deal_text = ok("deal", name)
+    assert read_board(deal_text).name == json.loads(ok("deal", name, "--format", "json"))["deal"]
+
+
+def test_what_one_command_prints_the_next_one_takes(winnable, tmp_path, ok):
+    written = tmp_path / "said"
+    for first in (("deal", "--format", "json"), ("deal",), ("solve", "--format", "json"), ("hint", "--format", "json")):
+        written.write_text(ok(first[0], "spider-1/native/5", *first[1:]))
+        for command in ("deal", "solve", "hint", "replay"):
+            assert winnable(command, written)[0] == 0, (first, command)
+    written.write_text(ok("deal", "spider-1/native/5", "--format", "solvitaire"))
+    for command in ("deal", "solve", "hint", "replay"):
+        assert winnable(command, written, "--variant", "spider-1")[0] == 0
+        code, _, err = winnable(command, written)
+        assert (code, "--variant V" in err) == (3, True)

@@ -5,6 +5,7 @@ import datetime
 import hashlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -40,13 +41,13 @@ class Picky:
 
 def test_the_rule():
     digest = hashlib.sha256(b"winnable daily spider-4 2026-11-30").hexdigest()
-    assert days.first_candidate("spider-4", DAY) == int(digest[:16], 16) // 2
-    assert days.candidate("spider-4", DAY, 3) == int(digest[:16], 16) // 2 + 3
+    assert days.candidate("spider-4", DAY, 0) == int(digest[:13], 16)
+    assert days.candidate("spider-4", DAY, 3) == int(digest[:13], 16) + 3
 
 
-def test_candidates_go_round(monkeypatch):
-    monkeypatch.setattr(days, "first_candidate", lambda variant_id, date: 2**63 - 2)
-    assert [days.candidate("spider-4", DAY, skipped) for skipped in range(3)] == [2**63 - 2, 2**63 - 1, 0]
+def test_every_candidate_is_one_of_javascripts_whole_numbers(monkeypatch):
+    monkeypatch.setattr(days.hashlib, "sha256", lambda text: SimpleNamespace(hexdigest=lambda: "f" * 64))
+    assert days.candidate("spider-4", DAY, days.MOST_SKIPPED) < 2**53
 
 
 def test_there_are_sixty_golden_days_of_every_main_variant():
@@ -94,7 +95,7 @@ def test_other_days_are_found_now():
     variant, solver = load_variant("spider-4"), Picky()
     date = datetime.date(2046, 1, 1)
     found = days.daily(variant, date, solver)
-    first = days.first_candidate("spider-4", date)
+    first = days.candidate("spider-4", date, 0)
     assert solver.asked == [(first + skipped, 1_000_000) for skipped in range(4)]
     assert (found.board.seed, found.skipped, found.frozen) == (first + 3, 3, False)
     assert not days.daily(load_variant("mrs-mop"), DAY, Picky()).frozen
@@ -118,7 +119,7 @@ def test_the_same_rules_by_another_id_have_no_frozen_days():
 
     mine, solver, date = replace(load_variant("spider-4"), id="mine"), Picky(), datetime.date(2036, 5, 23)
     found = days.daily(mine, date, solver)
-    first = days.first_candidate("mine", date)
+    first = days.candidate("mine", date, 0)
     assert [seed for seed, _ in solver.asked] == [first + skipped for skipped in range(4)]
     assert (found.board.seed, found.skipped, found.frozen) == (first + 3, 3, False)
     assert not days.is_frozen(mine, date)

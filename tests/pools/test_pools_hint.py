@@ -10,7 +10,8 @@ from pipeline.game.forms import board_json
 from pipeline.game.lines import parse_line
 from pipeline.game.rules import Position, replay
 from pipeline.game.variants import MAIN_VARIANTS, load_variant
-from pipeline.pools.hint import HINT_LIMIT, Guide, Hint, answer_stream, hint, hint_json
+from pipeline.pools.hint import HINT_LIMIT, Guide, Hint, hint, hint_json
+from pipeline.pools.stream import answer_stream
 from pipeline.referee.replay import verify_line
 from pipeline.solver import Solver
 

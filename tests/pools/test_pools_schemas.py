@@ -12,7 +12,7 @@ from referencing import Registry, Resource
 import pipeline.pools
 from pipeline.cli.main import run_command
 from pipeline.game.variants.layouts import NUMBERINGS
-from pipeline.pools.hint import answer_stream
+from pipeline.pools.stream import answer_stream
 
 SCHEMAS = {
     path.stem: json.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,146 @@
+"""`hint`: what to do from a board on the table."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from pipeline.cli import boards, options, records
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from pipeline.game.boards import Board
+    from pipeline.game.variants import Variant
+    from pipeline.pools.advice import Advice
+    from pipeline.pools.hint import Hint
+
+
+@click.command()
+@boards.board_options
+@click.option("--stream", is_flag=True, help="Answer JSON boards on standard input, one a line, as JSON, one a line.")
+@click.option(
+    "--fillings",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="Of a board with unseen cards: how often they are dealt at random.  [default: 100]",
+)
+@click.option(
+    "--draw",
+    type=click.IntRange(0, 2**63 - 1),
+    metavar="N",
+    help="Number of the random draw: the same one gives the same advice.  [default: 1]",
+)
+@options.nodes_option(167_000)
+@options.format_option("text", "json", default="text")
+@options.verbosity_options
+def hint(
+    asked: boards.Asked,
+    stream: bool,
+    fillings: int | None,
+    draw: int | None,
+    nodes: int | None,
+    output_format: str,
+    verbosity: int,
+) -> None:
+    r"""Show the first move of a winning line from a board.
+
+    DEAL is a file with a board on the table, text as 'winnable deal' prints it or JSON; '-' is standard input; or a
+    deal's name. When no win is found within the node limit the answer says so, and the move is only the engine's best
+    try. The JSON has the whole "line": play along it, and ask anew only after leaving it.
+
+    Face-down cards and stock that are unknown are written XX. Then they are dealt at random many times, every such
+    filling is solved, and the legal moves are ranked by the share of fillings that they win.
+
+    With --stream one process answers many boards, every line by a line with the same "id"; a board further along a
+    line that it found gets the next move of that line; what is no board is answered by an object with the key "error".
+
+    \b
+    Examples:
+      winnable hint board.txt
+      winnable hint - --format json < board.json
+      winnable hint unseen.txt --fillings 300
+      winnable hint --stream < boards.jsonl
+    """
+    from pipeline.game.boards import has_unseen
+    from pipeline.pools import hint as hints
+
+    limit = options.setting("nodes", nodes, hints.HINT_LIMIT)
+    if stream:
+        if asked._replace(variant=None) != boards.Asked(None, None, None, None, None):
+            raise UsageError("--stream reads standard input; leave out DEAL, --board, --seed and --numbering")
+        _answer_stream(limit, asked.rules(), verbosity)
+        return
+    board = asked.game(unseen=True).board
+    if has_unseen(board):
+        _advise(board, fillings, draw, limit, output_format, verbosity)
+        return
+    if fillings is not None or draw is not None:
+        raise UsageError("--fillings and --draw are for boards with unseen cards (XX); this one has none")
+    with boards.solving([board.variant], verbosity, f"still at it: up to {limit:,} positions"):
+        found = hints.hint(board, limit)
+    if output_format == "text":
+        click.echo(_hint_text(found), nl=False)
+    else:
+        from pipeline.game.forms import cards_beside
+
+        click.echo(records.to_json(hints.hint_json(found) | cards_beside(board)), nl=False)
+
+
+def _answer_stream(limit: int, rules: Variant | None, verbosity: int) -> None:
+    from pipeline.pools.stream import answer_stream
+    from pipeline.solver import warm
+
+    def prepare(variant: Variant) -> None:
+        warm([variant], lambda text: options.message(text, verbosity))
+
+    for answer in answer_stream(boards.stream_lines(), limit, rules, prepare=prepare):
+        click.echo(answer)
+        sys.stdout.flush()
+
+
+def _advise(
+    board: Board, fillings: int | None, draw: int | None, limit: int, output_format: str, verbosity: int
+) -> None:
+    from pipeline.pools import advice
+
+    count = advice.FILLINGS if fillings is None else fillings
+    with boards.solving([board.variant], verbosity, f"still at it: {count:,} fillings of the unseen cards"):
+        found = advice.advise(board, count, 1 if draw is None else draw, limit)
+    if output_format == "text":
+        click.echo(_advice_text(found))
+    else:
+        click.echo(records.to_json(advice.advice_json(found)), nl=False)
+
+
+def _advice_text(found: Advice) -> str:
+    from pipeline.pools.advice import ASSUMED
+
+    start = found.start
+    lines = [
+        f"{records.counted(found.unseen, 'unseen card')} dealt {found.fillings:,} times at random (draw {found.draw}): "
+        f"{start.won:,} won, {start.lost:,} lost, {start.unsettled:,} unsettled at {found.node_limit:,} positions",
+        "fillings won  95% interval  unsettled  move",
+    ]
+    for tally in found.moves:
+        rate = tally.rate
+        low, high = rate.interval
+        lines.append(f"{rate.proved:11.0%}  {low:6.0%} to {high:3.0%}  {tally.unsettled:9,}  {tally.text}")
+    if not found.moves:
+        lines.append("there is no move to make")
+    return "\n".join([*lines, f"assumed: {ASSUMED}"])
+
+
+def _hint_text(found: Hint) -> str:
+    outcome = found.outcome
+    searched = f"{outcome.positions:,} positions"
+    if outcome.verdict == "lost":
+        return f"lost: no line wins from here (proved by {searched})\n"
+    if outcome.verdict == "won":
+        if found.move is None:
+            return "won already: nothing is left to do\n"
+        return f"{found.text}\nfirst of the {outcome.moves} moves of a win (found within {searched})\n"
+    if found.move is None:
+        return f"unsettled: no win found within {searched}, and no move to try\n"
+    return f"unsettled: no win found within {searched}; the engine's best try, not proved to win:\n{found.text}\n"

@@ -1,0 +1,200 @@
+"""Advice without peeking: which moves win most often, whatever the cards are that nobody has seen yet.
+
+The unseen cards are dealt at random many times (see `game.fillings`), each such filling is solved, and every legal move
+is judged by the share of fillings that it wins. Moves that win equally many, such as all that can be taken back, are
+ranked by how many of the wins begin with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.analysis.statistics import WinRate, win_rate
+from pipeline.game.boards import Board
+from pipeline.game.cards import UNSEEN, card_text
+from pipeline.game.fillings import fillings
+from pipeline.game.forms import identity_json
+from pipeline.game.lines import encode_line, parse_line
+from pipeline.game.moves import DEAL, Move
+from pipeline.game.rules import Played, Position
+from pipeline.game.steps import step_text
+from pipeline.pools.hint import HINT_LIMIT
+from pipeline.solver import Solver
+
+FILLINGS = 100
+ASSUMED = (
+    "every order of the unseen cards is equally likely; each filling is solved with its cards open, so the shares say "
+    "what could be won by a player who sees them all: no more than that can be won without"
+)
+
+
+@dataclass(slots=True)
+class Tally:
+    """In how many fillings a move wins.
+
+    Attributes
+    ----------
+    move, text
+        The move, and what it does in words; None and "" for the board itself.
+    cards
+        Those moved or dealt, 0 where unseen.
+    won, lost, unsettled
+        Fillings by the verdict on the position after the move.
+    begins
+        Wins found from the board whose first move this is.
+    """
+
+    move: Move | None
+    text: str = ""
+    cards: tuple[int, ...] = ()
+    won: int = 0
+    lost: int = 0
+    unsettled: int = 0
+    begins: int = 0
+
+    def count(self, verdict: str) -> None:
+        """Add a filling."""
+        setattr(self, verdict, getattr(self, verdict) + 1)
+
+    @property
+    def rate(self) -> WinRate:
+        """The share of fillings won with its bounds and its 95% interval."""
+        return win_rate(self.won + self.lost + self.unsettled, self.won, self.lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do on a board with unseen cards.
+
+    Attributes
+    ----------
+    board
+        The board asked about.
+    unseen, fillings, draw, node_limit
+        Unseen cards; fillings solved; the number of the draw; the node limit of each search.
+    start
+        How often the board itself is won.
+    moves
+        The legal moves, the best first.
+    """
+
+    board: Board
+    unseen: int
+    fillings: int
+    draw: int
+    node_limit: int
+    start: Tally
+    moves: list[Tally] = field(default_factory=list)
+
+
+def advise(
+    board: Board,
+    count: int = FILLINGS,
+    draw: int = 1,
+    node_limit: int = HINT_LIMIT,
+    solver: Solver | None = None,
+) -> Advice:
+    """Rank the legal moves of a board with unseen cards.
+
+    Parameters
+    ----------
+    board
+        The board; face-down cards and stock may be unseen.
+    count
+        Number of fillings.
+    draw
+        Number of the draw: the same one gives the same advice.
+    node_limit
+        Most positions to look at in each search.
+    solver
+        One to use again; a new one by default.
+
+    Raises
+    ------
+    BoardError
+        The board cannot come about in a game, whatever the unseen cards are.
+    """
+    solver = solver or Solver()
+    unseen = sum(cards.count(UNSEEN) for cards in (*board.columns, board.stock))
+    boards = list(fillings(board, count, draw))
+    advice = Advice(board, unseen, count, draw, node_limit, Tally(None), list(_tallies(board)))
+    for filled in boards:
+        _judge(advice, filled, solver)
+    advice.moves.sort(key=lambda tally: (-tally.won, tally.lost, -tally.begins))
+    return advice
+
+
+def _tallies(board: Board) -> Iterator[Tally]:
+    for move in Position(board).legal_moves() if not Position(board).won else ():
+        position = Position(board)
+        played = position.play(move)
+        yield Tally(move, step_text(position, played), played.cards)
+
+
+def _judge(advice: Advice, filled: Board, solver: Solver) -> None:
+    """Solve a filling and the positions after each move, where the one does not tell the other."""
+    outcome = solver.solve(filled, advice.node_limit)
+    advice.start.count(outcome.verdict)
+    best = parse_line(outcome.line)[:1] if outcome.line else []
+    for tally in advice.moves:
+        position = Position(filled)
+        assert tally.move is not None
+        played = position.play(tally.move)
+        tally.begins += tally.move in best
+        if outcome.verdict == "lost":
+            verdict = "lost"
+        elif position.won or tally.move in best or (outcome.verdict == "won" and _may_be_taken_back(position, played)):
+            verdict = "won"
+        else:
+            verdict = solver.solve(position.board(), advice.node_limit).verdict
+        tally.count(verdict)
+
+
+def _may_be_taken_back(position: Position, played: Played) -> bool:
+    """Whether a move that was just played leads back by one more."""
+    if played.move == DEAL or played.events:
+        return False
+    source, target, count = played.move
+    return position.fault(Move(target, source, count)) is None
+
+
+def advice_json(advice: Advice) -> dict[str, Any]:
+    """Return advice as a JSON object: what was assumed, how often the board is won, and the moves, the best first."""
+    return identity_json(advice.board) | {
+        "unseen": advice.unseen,
+        "fillings": advice.fillings,
+        "draw": advice.draw,
+        "node_limit": advice.node_limit,
+        "assumed": ASSUMED,
+        "start": _tally_json(advice.start),
+        "moves": [_move_json(tally) | _tally_json(tally) for tally in advice.moves],
+    }
+
+
+def _move_json(tally: Tally) -> dict[str, Any]:
+    move = tally.move
+    assert move is not None
+    deals = move == DEAL
+    return {
+        "text": tally.text,
+        "line": encode_line([move]),
+        "deal": deals,
+        "source": None if deals else move.source + 1,
+        "target": None if deals else move.target + 1,
+        "cards": [card_text(card) for card in tally.cards],
+        "begins": tally.begins,
+    }
+
+
+def _tally_json(tally: Tally) -> dict[str, Any]:
+    rate = tally.rate
+    return {
+        "won": tally.won,
+        "lost": tally.lost,
+        "unsettled": tally.unsettled,
+        "lower": rate.proved,
+        "upper": rate.upper_bound,
+        "interval": list(rate.interval),
+    }
