@@ -181,7 +181,7 @@ def test_what_is_written_takes_the_place_of_no_pipe_and_no_link(winnable, pool, 
     ("words", "code", "expected"),
     [
         (("--count", "0"), 2, "--count"),
-        (("--count", "5", "--numbering", "pysol", "--variant", "mrs-mop"), 2, "mrs-mop"),
+        (("--count", "5", "--numbering", "kpat", "--variant", "mrs-mop"), 2, "mrs-mop"),
         (("--count", "5", "--numbering", "kpat", "--first", "0"), 2, "from 1"),
         (("--count", "5", "--variant", "mine.toml"), 3, "mine.toml"),
     ],
