@@ -89,8 +89,7 @@ def settle(
     nodes
         Most positions to look at for a deal.
     workers
-        Worker processes, by default one a core; 1 works in this process. Under `spawn` (Windows) the caller needs the
-        usual ``if __name__ == "__main__"``.
+        Worker processes, by default one a core; 1 works in this process.
     data
         A dataset's directory: its verdicts are used and new ones kept in it. By default nothing is kept.
 

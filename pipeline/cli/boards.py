@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from pipeline.cli import options
 from pipeline.cli.options import ParamType
@@ -37,6 +38,13 @@ class Source(ParamType):
         if isinstance(value, str) and is_deal_name(value) and not Path(value).exists():
             return value
         return INPUT.convert(value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete files and, up to the number, deals' names."""
+        from pipeline.game.variants import load_variant, variant_ids
+
+        names = (f"{name}/{numbering}/" for name in variant_ids() for numbering in load_variant(name).numberings)
+        return [*options.beginning(incomplete, names), CompletionItem(incomplete, type="file")]
 
 
 class Asked(NamedTuple):

@@ -257,7 +257,7 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
 @options.variants_option
 @options.numbering_filter
 @options.seeds_options
-@click.option("--columns", metavar="A,B,...", help="Columns to write.  [default: all]")
+@click.option("--columns", type=options.COLUMNS, metavar="A,B,...", help="Columns to write.  [default: all]")
 @click.option(
     "--format",
     "output_format",

@@ -121,15 +121,17 @@ def _advice_text(found: Advice) -> str:
     lines = [
         f"{records.counted(found.unseen, 'unseen card')} dealt {found.fillings:,} times at random (draw {found.draw}): "
         f"{start.won:,} won, {start.lost:,} lost, {start.unsettled:,} unsettled at {found.node_limit:,} positions",
-        "fillings won  95% interval  unsettled  move",
+        "fillings won  95% interval  unsettled  begins  move",
     ]
     for tally in found.moves:
         rate = tally.rate
         low, high = rate.interval
-        lines.append(f"{rate.proved:11.0%}  {low:6.0%} to {high:3.0%}  {tally.unsettled:9,}  {tally.text}")
+        lines.append(
+            f"{rate.proved:11.0%}  {low:6.0%} to {high:3.0%}  {tally.unsettled:9,}  {tally.begins:6,}  {tally.text}"
+        )
     if not found.moves:
         lines.append("there is no move to make")
-    return "\n".join([*lines, f"assumed: {ASSUMED}"])
+    return "\n".join([*lines, "begins: wins found that begin with the move", f"assumed: {ASSUMED}"])
 
 
 def _hint_text(found: Hint) -> str:

@@ -7,11 +7,12 @@ configuration file over defaults, and must know what the user said.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from pipeline.errors import UsageError
 
@@ -77,12 +78,39 @@ class VariantId(ParamType):
             self.fail(f"no variant {value!r}.{hint}", param, ctx)
         return value
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete the ids, and the files of the user's own."""
+        from pipeline.game.variants import variant_ids
+
+        return [*beginning(incomplete, variant_ids()), CompletionItem(incomplete, type="file")]
+
+
+class ColumnList(ParamType):
+    """Names of the dataset's columns with commas between; read where they are used."""
+
+    name = "columns"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete the last name."""
+        from pipeline.dataset.schema import COLUMNS
+
+        head, comma, _ = incomplete.rpartition(",")
+        given = head.split(",")
+        known = ("variant", "numbering", *COLUMNS)
+        return beginning(incomplete, [f"{head}{comma}{name}" for name in known if name not in given])
+
+
+def beginning(incomplete: str, words: Iterable[str]) -> list[CompletionItem]:
+    """Return the words that go on what was typed."""
+    return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
 
 SEEDS = Kind("A:B", "parse_seeds")
 DURATION = Kind("duration", "read_duration")
 SHARD = Kind("i/n", "read_shard")
 COUNT = Kind("n", "read_count")
 VARIANT = VariantId()
+COLUMNS = ColumnList()
 
 
 def data_option(command: Command) -> Command:

@@ -2,8 +2,8 @@
 
 A pool is a Parquet file with one row per deal, sorted by seed. Its header is JSON in the file's metadata (key
 `winnable.pool`): the rules, the numbering, how the deals were searched, how many were tried, and the SHA-256 of the
-rows. The digest is over each row in turn, as a JSON array of its values in the order of `PoolRow`, in ASCII without
-blanks, followed by a line feed. The JSON form of a pool has the same rows.
+rows. The digest is over each row in turn, as a JSON array of its values in the order of `PoolRow` (a seed beyond
+2**53 - 1 as text), in ASCII without blanks, followed by a line feed. The JSON form of a pool has the same rows.
 """
 
 from __future__ import annotations

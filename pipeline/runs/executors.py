@@ -11,7 +11,9 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
+import types
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -117,7 +119,8 @@ class ProcessExecutor:
     def submit(self, task: Callable[..., T], *arguments: Any) -> Future[T]:
         """Send the task to a worker."""
         try:
-            return self._pool.submit(task, *arguments)
+            with _no_main():
+                return self._pool.submit(task, *arguments)
         except BrokenExecutor as error:
             broken: Future[T] = Future()
             broken.set_exception(error)
@@ -193,6 +196,21 @@ def _safe_path() -> Iterator[None]:
             del os.environ["PYTHONSAFEPATH"]
         else:
             os.environ["PYTHONSAFEPATH"] = before
+
+
+@contextlib.contextmanager
+def _no_main() -> Iterator[None]:
+    """Let worker processes that start now load no script of the caller's.
+
+    Their tasks are ours alone. So a script needs no guard, one on standard input can be no file to load again, and what
+    it does at its top is not done once a worker.
+    """
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before
 
 
 def _context() -> Any:

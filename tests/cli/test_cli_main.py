@@ -379,3 +379,24 @@ def test_workers_are_those_of_the_flag_the_variable_or_a_core_each(monkeypatch):
     assert (options.worker_count(None), options.worker_count(5)) == (3, 5)
     monkeypatch.delenv("WINNABLE_WORKERS")
     assert options.worker_count(None) == usable_cores()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("solve --variant spider-4", ["spider-4", "spider-4-packs"]),
+        ("run --variant open-spider-free-deal-", [f"open-spider-free-deal-{suits}" for suits in (1, 2, 3)]),
+        ("deal simple-simon/", ["simple-simon/native/", "simple-simon/pysol/", "simple-simon/ms/"]),
+        ("export --columns seed,po", ["seed,positions"]),
+        ("export --columns li", ["line"]),
+        ("solve --numbering k", ["kpat"]),
+    ],
+)
+def test_the_shell_completes_ids_columns_and_names(words, expected):
+    environment = {**os.environ, "_WINNABLE_COMPLETE": "bash_complete", "COMP_WORDS": f"winnable {words}"}
+    environment["COMP_CWORD"] = str(len(words.split()))
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline"], env=environment, capture_output=True, text=True, check=False
+    )
+    found = [line.split(",", 1) for line in done.stdout.splitlines()]
+    assert [word for kind, word in found if kind == "plain"] == expected, done.stderr

@@ -521,7 +521,7 @@ def test_hint_advises_on_a_board_with_unseen_cards(ok, winnable):
     assert text == ok(*words)
     assert text.startswith("23 unseen cards")
     assert "assumed: " in text
-    assert [line.split("  ")[-1] for line in text.splitlines()[2:-1]] == [move["text"] for move in found["moves"]]
+    assert [line.split("  ")[-1] for line in text.splitlines()[2:-2]] == [move["text"] for move in found["moves"]]
     for command in ("solve", "replay", "deal"):
         code, _, err = winnable(command, UNSEEN)
         assert (code, "column 1" in err, "XX" in err) == (3, True, True)

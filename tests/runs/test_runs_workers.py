@@ -39,3 +39,22 @@ def test_workers_take_no_module_of_the_working_directory(tmp_path):
     words = [program, "run", "--variant", "spider-1", "--seeds", "1:4", "--workers", "2"]
     run = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert (run.returncode, "Traceback" in run.stderr) == (0, False), run.stderr
+
+
+SCRIPT = """
+from pipeline import settle
+print("top")
+print(settle("spider-1", range(1, 5), workers=2)["verdict"].tolist())
+"""
+
+
+@pytest.mark.parametrize("how", ["stdin", "file", "argument"])
+def test_a_script_needs_no_guard_nor_a_file(tmp_path, how):
+    """Workers load no script of the caller's: one on standard input could not be loaded, one without a guard loops."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    words = {"stdin": ["-"], "file": [str(tmp_path / "script.py")], "argument": ["-c", SCRIPT]}[how]
+    done = subprocess.run(
+        [sys.executable, *words], input=SCRIPT, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "top\n['won', 'won', 'won', 'won']\n"
