@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pipeline.dataset.loading import load_outcomes
     from pipeline.game.boards import Board
-    from pipeline.game.deals import deal
+    from pipeline.game.deals import deal, named_deal
     from pipeline.game.forms import read_board
     from pipeline.game.variants import Variant, load_variant, read_variant, variant_ids
     from pipeline.pools.daily import daily
@@ -42,6 +42,7 @@ __all__ = [
     "hint",
     "load_outcomes",
     "load_variant",
+    "named_deal",
     "read_board",
     "read_variant",
     "settle",
@@ -60,6 +61,7 @@ _HOMES = {
     "hint": "pipeline.pools.hint",
     "load_outcomes": "pipeline.dataset.loading",
     "load_variant": "pipeline.game.variants",
+    "named_deal": "pipeline.game.deals",
     "read_board": "pipeline.game.forms",
     "read_variant": "pipeline.game.variants",
     "solve": "pipeline.solver",

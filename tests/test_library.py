@@ -101,7 +101,7 @@ def test_solve_takes_a_limit_that_is_one(limit):
 
 @pytest.mark.parametrize("date", ["2026-1-1", "today", "", "2026-02-30"])
 def test_a_text_that_is_no_date(date):
-    with pytest.raises(UsageError, match=f"^date '{date}': expected a day such as 2026-11-30$"):
+    with pytest.raises(UsageError, match=f"'{date}' is not a valid date"):
         pipeline.daily("spider-1", date)
 
 

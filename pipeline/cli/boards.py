@@ -37,7 +37,13 @@ class Source(ParamType):
 
         if isinstance(value, str) and is_deal_name(value) and not Path(value).exists():
             return value
-        return INPUT.convert(value, param, ctx)
+        try:
+            return INPUT.convert(value, param, ctx)
+        except click.UsageError as error:
+            if Path(str(value)).exists():
+                raise
+            expected = "a name such as spider-4/pysol/14934, or a file that exists ('-' for standard input)"
+            raise UsageError(f"{value!r:.60} is not a deal: expected {expected}") from error
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete files and, up to the number, deals' names."""
@@ -81,9 +87,12 @@ class Asked(NamedTuple):
         if isinstance(place, Path):
             return game_from(place, self.rules(), unseen=unseen)
         if place is not None:
-            from pipeline.game.forms import read_game
+            from pipeline.game.deals import named_deal
+            from pipeline.game.forms import Game
 
-            return read_game(place, variant=self.rules(), name="DEAL")
+            if self.variant is not None:
+                raise UsageError(f"{place} says which variant it is of; leave out --variant")
+            return Game(named_deal(place), None)
         return self._numbered()
 
     def _numbered(self) -> Game:
@@ -122,6 +131,17 @@ def board_options(command: options.Command) -> options.Command:
     wrapped = options.variant_option(required=False)(wrapped)
     add_source = click.argument("source", required=False, type=Source(), metavar="[DEAL]")
     return add_source(wrapped)  # type: ignore[return-value]
+
+
+def about_stock(board: Board) -> str:
+    """Return a line about a stock that can never be dealt, or nothing."""
+    from pipeline.game.boards import never_deals
+
+    if not never_deals(board):
+        return ""
+    laid = sum(map(len, board.columns))
+    width = len(board.columns)
+    return f"the stock can never be dealt: {laid} cards lie on the table, a deal needs one in each of {width} columns\n"
 
 
 def shorten_option(command: options.Command) -> options.Command:

@@ -138,7 +138,7 @@ def _hint_text(found: Hint) -> str:
     outcome = found.outcome
     searched = f"{outcome.positions:,} positions"
     if outcome.verdict == "lost":
-        return f"lost: no line wins from here (proved by {searched})\n"
+        return f"lost: no line wins from here (proved by {searched})\n{boards.about_stock(found.board)}"
     if outcome.verdict == "won":
         if found.move is None:
             return "won already: nothing is left to do\n"

@@ -142,7 +142,7 @@ def _solve_text(board: Board, outcome: Outcome) -> str:
     ]
     if outcome.line is None:
         lines.append(f"sequence points: {points} at the start")
-        return "\n".join(lines) + "\n"
+        return "\n".join(lines) + "\n" + boards.about_stock(board)
     lines += [
         f"moves: {outcome.moves}, {outcome.line.count('-')} of them deals",
         f"score: {outcome.score} (500 - 1 a move + 100 a set); sequence points: {points} at the start, "

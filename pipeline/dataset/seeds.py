@@ -149,7 +149,7 @@ def parse_seeds(text: str) -> range:
             f"{text!r} is not a valid range of seeds: expected A:B with A <= B; did you mean {last}:{first}?"
         )
     if last > LAST_SEED:
-        raise UsageError(f"{text!r} is not a valid seed: expected at most {LAST_SEED} (2**63 - 1)")
+        raise UsageError(f"{text!r} is not a valid seed: expected at most {LAST_SEED} (2**63 - 1), all a dataset holds")
     return range(first, last + 1)
 
 

@@ -88,6 +88,11 @@ def has_unseen(board: Board) -> bool:
     return any(UNSEEN in cards for cards in (*board.columns, board.stock))
 
 
+def never_deals(board: Board) -> bool:
+    """Whether its stock can never be dealt: not while a column is empty, and the cards on the table are too few."""
+    return bool(board.stock) and board.variant.deal == "blocked" and sum(map(len, board.columns)) < len(board.columns)
+
+
 def check_board(board: Board, *, unseen: bool = False) -> None:
     """Refuse a board that cannot come about in a game.
 

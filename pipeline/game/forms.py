@@ -164,7 +164,7 @@ SOLVITAIRE_KEYS = ("tableau piles", "stock", "foundations")
 # What our own commands write beside a board or a deal's number, and a caller's own mark.
 _BESIDE = (
     *("id", "date", "skipped", "frozen", "verdict", "positions", "expanded", "node_limit", "steps", "moves", "score"),
-    *("deals", "move", "difficulty", "solver", "rules_hash"),
+    *("deals", "move", "difficulty", "solver", "rules_hash", "seconds", "run_id"),
 )
 
 
@@ -218,6 +218,8 @@ def _json_fields(text: str) -> dict[str, Any]:
         fields = json.loads(text)
     except ValueError as error:
         raise BoardError(f"is no JSON: {error}") from error
+    if isinstance(fields.get("deals"), list):
+        raise BoardError("a pool of many deals: expected one of them, such as jq -c '.deals[]' prints")
     if "tableau piles" in fields:
         known: tuple[str, ...] = (*SOLVITAIRE_KEYS, "id", "variant")
         allowed = known
@@ -260,8 +262,7 @@ def _numbered(fields: dict[str, Any], variant: Variant | None) -> Board:
     """Return the numbered deal that fields without columns name."""
     name, said, seed = (fields.get(key) for key in ("deal", "numbering", "seed"))
     if seed is None and name is None:
-        where = "nor a seed" if "seed" not in fields else "and a seed that is null"
-        raise BoardError(f"no columns {where}: give the board (--board FILE), or a deal's number (--seed N)")
+        raise BoardError("neither columns nor a seed: expected a board, the number of a deal or, as deal, its name")
     try:
         if name is not None:
             if not isinstance(name, str):

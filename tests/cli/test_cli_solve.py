@@ -233,7 +233,7 @@ def test_a_line_of_the_stream_is_not_read_to_its_end(winnable, monkeypatch):
     code, out, _ = winnable("hint", "--stream")
     large, missing, third = (json.loads(line)["error"] for line in out.splitlines())
     assert (code, large) == (0, "line 1: larger than 1,000,000 bytes; that is not a board")
-    assert (missing[:18], third[:6]) == ("line 2: no columns", "line 3")
+    assert (missing[:15], third[:6]) == ("line 2: neither", "line 3")
 
 
 def test_a_board_and_a_seed_exclude_each_other(winnable, tmp_path):
@@ -331,7 +331,7 @@ def test_the_stream_answers_while_it_is_open(solved):
             assert Position.of(board).fault(next(iter(parse(answer["move"]["line"])))) is None
         for bad, expected in (
             ("not a board", "not a board"),
-            ("{}", "line 5: no columns"),
+            ("{}", "line 5: neither columns"),
             ("[1]", "line 6"),
             ("", "line 7"),
         ):
@@ -442,7 +442,7 @@ def test_what_cannot_be_replayed_is_told(winnable, words, code, expected):
         ({"seed": "x"}, 3, "seed: 'x', but deal names spider-1/native/5"),
         ({"seed": "x", "deal": None}, 3, "seed 'x'"),
         ({"seed": -1, "deal": None}, 3, "seed -1"),
-        ({"seed": None, "deal": None}, 3, "--board FILE"),
+        ({"seed": None, "deal": None}, 3, "neither columns nor a seed"),
         ({"variant": "spider-9"}, 3, "spider-9"),
         ({"numbering": "mine", "deal": None}, 3, "numbering: 'mine'"),
         ({"deal": "spider-1/native/x"}, 3, "seed 'x'"),
@@ -527,6 +527,40 @@ def test_hint_advises_on_a_board_with_unseen_cards(ok, winnable):
         assert (code, "column 1" in err, "XX" in err) == (3, True, True)
     code, _, err = winnable("hint", "spider-1/native/1", "--draw", "2")
     assert (code, "--draw" in err) == (2, True)
+
+
+def test_a_stock_that_can_never_be_dealt_is_told(ok):
+    board = UNSEEN.with_name("too-few-to-deal.txt")
+    for command in ("solve", "hint"):
+        said = ok(command, board)
+        assert "lost" in said.splitlines()[0]
+        assert "3 cards" in said.splitlines()[-1]
+    assert "never" not in ok("hint", "simple-simon/native/68")
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "code", "expected"),
+    [
+        (("solve", "nowhere"), "", 2, "'nowhere' is not a deal"),
+        (("solve", "spider-4/pysol/0"), "", 2, "seed 0"),
+        (("solve", "spider-4/native/1", "--seed", "2"), "", 2, "one of DEAL"),
+        (("solve", "spider-4/native/1", "--variant", "spider-1"), "", 2, "--variant"),
+        (("solve", "-", "--numbering", "pysol"), "{}", 2, "--numbering"),
+        (("solve", "-"), '{"seed": 5}', 3, "--variant V"),
+        (("solve", "-"), '{"variant": "spider-1"}', 3, "neither columns nor a seed"),
+        (("replay", "-"), '{"header": {}, "deals": []}', 3, "a pool of many deals"),
+        (("hint", "-"), '{"deal": "spider-1/native/1", "seed": 2}', 3, "seed: 2"),
+        (("hint", "--stream", "spider-4/native/1"), "", 2, "--stream"),
+        (("solve", "--boards", "-", "--seed", "1"), "", 2, "--boards"),
+        (("run", "--variant", "spider-4", "--numbering", "pysol", "--seeds", str(2**63)), "", 2, "a dataset holds"),
+    ],
+)
+def test_what_is_missing_or_too_much_is_named(winnable, monkeypatch, words, text, code, expected):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    got, out, err = winnable(*words)
+    assert (got, out) == (code, "")
+    assert expected in err
+    assert "Traceback" not in err
 
 
 def test_an_id_comes_back_and_every_line_gets_a_line():
