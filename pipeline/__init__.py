@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pipeline.game.deals import deal, named_deal
     from pipeline.game.forms import read_board
     from pipeline.game.variants import Variant, load_variant, read_variant, variant_ids
+    from pipeline.pools.advice import advise
     from pipeline.pools.daily import daily
     from pipeline.pools.hint import hint
     from pipeline.solver import Outcome, Solver, solve
@@ -37,6 +38,7 @@ __all__ = [
     "Solver",
     "Variant",
     "__version__",
+    "advise",
     "daily",
     "deal",
     "hint",
@@ -56,6 +58,7 @@ _HOMES = {
     "Solver": "pipeline.solver",
     "Variant": "pipeline.game.variants",
     "__version__": "pipeline.version",
+    "advise": "pipeline.pools.advice",
     "daily": "pipeline.pools.daily",
     "deal": "pipeline.game.deals",
     "hint": "pipeline.pools.hint",

@@ -30,7 +30,7 @@ from pipeline.game.cards import SET_SIZE, card_text, cards_text, parse_card
 from pipeline.game.deals import deal, is_deal_name, named_deal, read_number
 from pipeline.game.numbers import json_ready, whole_number
 from pipeline.game.spelling import closest
-from pipeline.game.variants import Variant, load_variant
+from pipeline.game.variants import Variant, load_variant, variant_ids
 from pipeline.game.variants.layouts import NUMBERINGS
 
 
@@ -218,6 +218,8 @@ def _json_fields(text: str) -> dict[str, Any]:
         fields = json.loads(text)
     except ValueError as error:
         raise BoardError(f"is no JSON: {error}") from error
+    if isinstance(fields.get("board"), dict):  # of a daily deal, or of a move that replay shows
+        fields = fields["board"]
     if isinstance(fields.get("deals"), list):
         raise BoardError("a pool of many deals: expected one of them, such as jq -c '.deals[]' prints")
     if "tableau piles" in fields:
@@ -323,10 +325,10 @@ def _build(fields: dict[str, Any], variant: Variant | None) -> Board:
 def _named_variant(name: object) -> Variant:
     if not isinstance(name, str):
         raise BoardError("variant is missing: the text does not name its game: give --variant V")
-    try:
-        return load_variant(name)
-    except UsageError as error:
-        raise BoardError(f"variant: {error}") from None
+    if name not in variant_ids():
+        near = closest(name, variant_ids()) or "; one of your own goes by its file: --variant FILE.toml"
+        raise BoardError(f"variant: {name!r:.60} is not a packaged variant{near}")
+    return load_variant(name)
 
 
 def _cards(where: str, value: object) -> tuple[int, ...]:

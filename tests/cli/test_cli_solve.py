@@ -634,6 +634,12 @@ def test_what_one_command_prints_the_next_one_takes(winnable, tmp_path, ok):
         written.write_text(ok(first[0], "spider-1/native/5", *first[1:]))
         for command in ("deal", "solve", "hint", "replay"):
             assert winnable(command, written)[0] == 0, (first, command)
+    written.write_text(ok("daily", "--variant", "spider-1", "--date", "2026-11-30", "--format", "json"))
+    frames = json.loads(ok("replay", "spider-1/native/5", "--from", "3", "--to", "3", "--format", "json"))
+    frame = tmp_path / "frame"
+    frame.write_text(json.dumps(frames[0]))
+    for command in ("deal", "solve", "hint", "replay"):
+        assert winnable(command, written)[0] == winnable(command, frame)[0] == 0, command
     written.write_text(ok("deal", "spider-1/native/5", "--format", "solvitaire"))
     for command in ("deal", "solve", "hint", "replay"):
         assert winnable(command, written, "--variant", "spider-1")[0] == 0
