@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "solver": {"errors", "game", "engine", "referee"},
     "dataset": {"errors", "game", "referee"},
     "runs": {"errors", "game", "solver", "version", "dataset", "referee"},
-    "analysis": {"errors", "game", "dataset"},
+    "analysis": {"errors", "game", "dataset", "version"},
     "tuning": {"errors", "game", "engine", "solver", "version", "dataset", "runs", "analysis"},
     "pools": {"errors", "game", "analysis", "dataset", "runs", "solver", "version", "referee"},
     "cli": {

@@ -12,9 +12,9 @@ from markupsafe import Markup
 
 from pipeline.analysis.figures import curve_figure, moves_figure, overview_figure
 from pipeline.analysis.published import percent
-from pipeline.analysis.report import LIMITS, Report, VariantReport
+from pipeline.analysis.report import GENERATOR, Report, VariantReport
 from pipeline.analysis.samples import Sample
-from pipeline.analysis.tables import interval_text, limit_text, number
+from pipeline.analysis.tables import interval_text, limit_text, number, remedy_text, searched_text, status_text
 from pipeline.analysis.templating import environment
 from pipeline.dataset.manifest import RunRecord
 from pipeline.game.variants import Documented, Variant, load_variant, variant_ids
@@ -57,14 +57,23 @@ def report_page(report: Report, runs: Iterable[RunRecord] = ()) -> str:
     labels = [entry.label for entry in report.variants]
     samples = [entry.sample for entry in report.variants]
     made = environment(
-        percent=percent, number=number, limit=limit_text, interval=interval_text, published=_published, title=_title
+        percent=percent,
+        number=number,
+        limit=limit_text,
+        interval=interval_text,
+        published=_published,
+        title=_title,
+        status=status_text,
+        searched=searched_text,
     )
     return made.get_template("report.html").render(
         entries=entries,
         others=[load_variant(name) for name in variant_ids() if name not in settled],
         overview=Markup(overview_figure(samples, labels, "overview")) if len(samples) > 1 else None,
         runs=_run_lines(report, runs),
-        limits=LIMITS,
+        report=report,
+        remedy=remedy_text(report),
+        generator=GENERATOR,
         deals=sum(entry.rate.deals for entry in report.variants),
         won=sum(entry.rate.won for entry in report.variants),
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.analysis.published import Beside, beside
 from pipeline.analysis.samples import Sample
 from pipeline.analysis.statistics import Quantiles, WinRate, quantiles, win_rate
+from pipeline.version import __version__
 
+GENERATOR = f"winnable {__version__}"
 LIMITS = (10_000, 167_000, 1_000_000)
 
 
@@ -24,8 +27,10 @@ class VariantReport:
         See `Sample.node_limit`.
     rate
         Counts, bounds and interval; planned deals without an outcome are unsettled ones.
+    searched
+        The same over the deals that have an outcome.
     won_within
-        Deals won within each of `LIMITS`; None where some deals were not searched that far.
+        Deals won within each of the limits asked for; None where some deals were not searched that far.
     positions, moves
         Summaries of the positions of all deals, and of the moves of won lines; None of none.
     deals_per_second
@@ -37,6 +42,7 @@ class VariantReport:
     sample: Sample
     node_limit: int
     rate: WinRate
+    searched: WinRate
     won_within: dict[int, int | None]
     positions: Quantiles | None
     moves: Quantiles | None
@@ -52,24 +58,55 @@ class VariantReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The report of a dataset, one entry a variant and numbering."""
+    """The report of a dataset, one entry a variant and numbering.
+
+    Attributes
+    ----------
+    limits
+        The numbers of positions within which wins are counted, ascending.
+    date
+        The night it is of, like 2026-11-30; None of any other report.
+    """
 
     variants: tuple[VariantReport, ...]
+    limits: tuple[int, ...] = LIMITS
+    date: str | None = None
+
+    @property
+    def missing(self) -> int:
+        """Deals planned without an outcome."""
+        return sum(entry.sample.missing for entry in self.variants)
+
+    @property
+    def solvers(self) -> tuple[str, ...]:
+        """The solvers that settled its deals."""
+        return tuple(sorted({solver for entry in self.variants for solver, _ in entry.sample.solvers}))
 
 
-def report_of(samples: list[Sample]) -> Report:
-    """Report samples in their order."""
-    return Report(tuple(_report_variant(sample) for sample in samples))
+def report_of(samples: Sequence[Sample], within: Iterable[int] = (), date: str | None = None) -> Report:
+    """Report samples in their order.
+
+    Parameters
+    ----------
+    within
+        Numbers of positions within which to count wins, besides `LIMITS`.
+    date
+        The night the report is of.
+    """
+    limits = tuple(sorted({*LIMITS, *within}))
+    return Report(tuple(_report_variant(sample, limits) for sample in samples), limits, date)
 
 
-def _report_variant(sample: Sample) -> VariantReport:
-    rate = win_rate(sample.deals, int(sample.won.sum()), int(sample.lost.sum()))
+def _report_variant(sample: Sample, limits: tuple[int, ...]) -> VariantReport:
+    won, lost = int(sample.won.sum()), int(sample.lost.sum())
+    rate = win_rate(sample.deals, won, lost)
     timed = sample.seconds[sample.seconds > 0]
     return VariantReport(
         sample=sample,
         node_limit=sample.node_limit,
         rate=rate,
-        won_within={limit: sample.won_within(limit) for limit in LIMITS},
+        searched=win_rate(int(sample.seeds.size), won, lost),
+        won_within={limit: sample.won_within(limit) for limit in limits},
         positions=sample.positions_summary(),
         moves=quantiles(sample.moves[sample.won]),
         deals_per_second=float(timed.size / timed.sum()) if timed.size else None,
@@ -78,8 +115,13 @@ def _report_variant(sample: Sample) -> VariantReport:
 
 
 def report_json(report: Report) -> dict[str, Any]:
-    """Return the report as others read it: the fixed form, nothing volatile in it."""
-    return {"variants": [_variant_json(entry) for entry in report.variants]}
+    """Return the report as others read it: the fixed form, the same for the same dataset."""
+    return {
+        "generator": GENERATOR,
+        "date": report.date,
+        "solver": list(report.solvers),
+        "variants": [_variant_json(entry) for entry in report.variants],
+    }
 
 
 def _variant_json(entry: VariantReport) -> dict[str, Any]:
@@ -95,6 +137,14 @@ def _variant_json(entry: VariantReport) -> dict[str, Any]:
         "proved_win_rate": rate.proved,
         "upper_bound": rate.upper_bound,
         "interval": list(rate.interval),
+        "missing": entry.sample.missing,
+        "searched": {
+            "deals": entry.searched.deals,
+            "proved_win_rate": entry.searched.proved,
+            "upper_bound": entry.searched.upper_bound,
+            "interval": list(entry.searched.interval),
+        },
+        "unfinished_runs": [asdict(run) for run in entry.sample.unfinished],
         "won_within": {str(limit): count for limit, count in entry.won_within.items()},
         "positions": {
             name: getattr(positions, name) if positions else None for name in ("mean", "median", "p90", "p99")

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.analysis.plans import Plans, planned
+from pipeline.analysis.plans import Plans, UnfinishedRun, planned
 from pipeline.analysis.statistics import Counts, Flags, Quantiles, quantiles
 from pipeline.dataset.manifest import RunRecord
 from pipeline.dataset.rows import seeds_of
@@ -41,6 +41,8 @@ class Sample:
     missing_at
         Deals planned by a run that have no outcome, they count as unsettled: node limits and how many were planned
         with each, 0 being that of deals no run planned.
+    unfinished
+        The runs that planned them.
     solvers, runs
         Deals settled by each solver version, and by each run.
     """
@@ -56,6 +58,7 @@ class Sample:
     scores: Counts
     seconds: np.ndarray
     missing_at: tuple[tuple[int, int], ...] = ()
+    unfinished: tuple[UnfinishedRun, ...] = ()
     solvers: tuple[tuple[str, int], ...] = ()
     runs: tuple[tuple[str, int], ...] = ()
 
@@ -99,7 +102,11 @@ class Sample:
 
 
 def sample_of(
-    table: pa.Table, variant: Variant, numbering: str, missing_at: tuple[tuple[int, int], ...] = ()
+    table: pa.Table,
+    variant: Variant,
+    numbering: str,
+    missing_at: tuple[tuple[int, int], ...] = (),
+    unfinished: tuple[UnfinishedRun, ...] = (),
 ) -> Sample:
     """Make a `Sample` of a table with the columns `COLUMNS`, sorted by seed."""
     verdict = table.column("verdict")
@@ -119,6 +126,7 @@ def sample_of(
         scores=_numpy(pc.fill_null(table.column("score").cast(pa.int64()), 0)),
         seconds=_numpy(table.column("seconds").cast(pa.float64())),
         missing_at=missing_at,
+        unfinished=unfinished,
         solvers=_tally(table.column("solver")),
         runs=_tally(table.column("run_id")),
     )
@@ -187,7 +195,8 @@ def _read_sample(store: Store, partition: Partition, variant: Variant, plans: Pl
     table = store.read(*partition, columns=list(COLUMNS))
     if only is not None:
         table = table.filter(pa.array(only.among(seeds_of(table))))
-    return sample_of(table, variant, partition.numbering, plans.missing(seeds_of(table), only))
+    had = seeds_of(table)
+    return sample_of(table, variant, partition.numbering, plans.missing(had, only), plans.unfinished(had, only))
 
 
 def _numpy(column: pa.ChunkedArray) -> np.ndarray:

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.analysis.published import percent
-from pipeline.analysis.report import LIMITS, Report, VariantReport, report_json
+from pipeline.analysis.report import Report, VariantReport, report_json
+from pipeline.analysis.statistics import Interval
 
 WIDTH = 100
+NAMED = 5  # runs that a message names one by one
 METHOD = (
     "proved: won with a replayed line, a lower bound. upper: unsettled deals counted as won. "
     "95% interval: Wilson, its lower end with unsettled deals as not won, its upper end with them as won."
@@ -31,7 +33,8 @@ class Section:
 
 def sections(report: Report) -> list[Section]:
     """Lay a report out as tables narrow enough for a terminal."""
-    return [section for section in (_rates(report), _effort(report), _published(report)) if section.rows]
+    made = (_rates(report), _unfinished(report), _effort(report), _published(report))
+    return [section for section in made if section.rows]
 
 
 def text_table(section: Section) -> str:
@@ -84,13 +87,13 @@ def markdown_report(report: Report) -> str:
 
 
 def csv_report(report: Report) -> str:
-    """Return one line a variant, with the names of the JSON form joined by dots; published figures are left out."""
+    """Return one line a variant, with the names of the JSON form joined by dots; without what is a table of its own."""
     out = io.StringIO()
     writer: csv.DictWriter[str] | None = None
     for entry in report_json(report)["variants"]:
         flat = {}
         for key, value in entry.items():
-            if key == "documented":
+            if key in ("documented", "searched", "unfinished_runs"):
                 continue
             if key == "interval":
                 flat["interval_low"], flat["interval_high"] = value
@@ -135,22 +138,62 @@ def _rates(report: Report) -> Section:
                 number(rate.unsettled),
                 percent(rate.proved),
                 percent(rate.upper_bound),
-                interval_text(entry),
+                interval_text(rate.interval),
                 number(entry.node_limit),
             )
         )
-    note = METHOD + (" missing: planned but not settled, or failed; part of unsettled." if missing else "")
+    note = METHOD + (" missing: deals without an outcome, counted as unsettled." if missing else "")
     return Section("Win rates", header, tuple(rows), note=note)
 
 
-def interval_text(entry: VariantReport) -> str:
-    """Return the 95% interval of a variant's win rate."""
-    low, high = entry.rate.interval
-    return f"{percent(low)} to {percent(high)}"
+def interval_text(interval: Interval) -> str:
+    """Return an interval of rates."""
+    return f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def status_text(status: str) -> str:
+    """Say how a run ended, by the status of its manifest."""
+    known = {"running": "killed, or at work", "max-time": "out of time", "finished": "some deals failed"}
+    return known.get(status, status)
+
+
+def _unfinished(report: Report) -> Section:
+    """Lay out the runs whose plans nobody finished; the note has the rates without them and what to do."""
+    entries = [entry for entry in report.variants if entry.sample.missing]
+    rows = [
+        (entry.label, run.id, status_text(run.status), number(run.planned), number(run.missing))
+        for entry in entries
+        for run in entry.sample.unfinished
+    ]
+    header = ("variant", "run", "ended", "planned", "missing")
+    note = " ".join([*map(searched_text, entries), remedy_text(report)])
+    return Section("Planned deals without an outcome", header, tuple(rows), names=3, note=note)
+
+
+def searched_text(entry: VariantReport) -> str:
+    """Say the rate over the deals that have an outcome, of a variant that lacks some."""
+    rate = entry.searched
+    if not rate.deals:
+        return f"{entry.label}: no deal was searched."
+    return (
+        f"{entry.label}: of the {number(rate.deals)} deals searched {percent(rate.proved)} are proved won, at most "
+        f"{percent(rate.upper_bound)} can be (95% interval {interval_text(rate.interval)})."
+    )
+
+
+def remedy_text(report: Report) -> str:
+    """Say what to do about deals that were planned and not settled."""
+    runs = dict.fromkeys(run.id for entry in report.variants for run in entry.sample.unfinished)
+    named = " ".join(runs) if len(runs) <= NAMED else "--all"
+    return (
+        "The rates count missing deals as unsettled, because easy deals finish first: a rate over the others alone "
+        "flatters. To settle them, give the same 'winnable run' again; to give them up, "
+        f"'winnable withdraw {named}'; to report other deals, 'winnable report --seeds A:B'."
+    )
 
 
 def _effort(report: Report) -> Section:
-    header = ("variant", *(f"<= {limit_text(limit)}" for limit in LIMITS))
+    header = ("variant", *(f"<= {limit_text(limit)}" for limit in report.limits))
     header += ("mean", "median", "p90", "p99", "line", "deals/s")
     rows = []
     for entry in report.variants:
@@ -158,16 +201,17 @@ def _effort(report: Report) -> Section:
         rows.append(
             (
                 entry.label,
-                *(number(entry.won_within[limit]) for limit in LIMITS),
+                *(number(entry.won_within[limit]) for limit in report.limits),
                 *(number(getattr(positions, name, None)) for name in ("mean", "median", "p90", "p99")),
                 number(moves.mean if moves else None, 1),
                 number(entry.deals_per_second, 1),
             )
         )
     note = (
-        "Deals won within so many positions; positions of all deals (unsettled ones at their limit); mean moves of a "
+        "<=: deals won within that many positions. mean to p99: positions over all deals, unsettled ones at their "
+        "limit. line: mean moves of a win. deals/s: deals settled per second of processor time."
     )
-    return Section("Effort", header, tuple(rows), note=note + "won line; deals per second of one core.")
+    return Section("Effort", header, tuple(rows), note=note)
 
 
 def _published(report: Report) -> Section:

@@ -329,3 +329,32 @@ def _columns(text: str | None) -> tuple[str, ...]:
             hint = closest(name, COLUMNS) or f"; there are: {', '.join(COLUMNS)}"
             raise click.UsageError(f"no column {name!r}{hint}")
     return names
+
+
+# ---- withdraw
+
+
+@click.command()
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option("--all", "every", is_flag=True, help="Every run with deals left.")
+@options.data_option
+@options.verbosity_options
+def withdraw(runs: tuple[str, ...], every: bool, data: Path | None, verbosity: int) -> None:
+    r"""Give up the deals that a run has left.
+
+    What the run settled stays; what it planned and nobody settled no longer counts in reports. RUN is the run's name,
+    as reports and 'winnable run' print it.
+
+    \b
+    Examples:
+      winnable withdraw 20261130T180144Z-85a6
+      winnable withdraw --all
+    """
+    from pipeline.dataset import withdrawal
+
+    if bool(runs) == every:
+        raise click.UsageError("expected the names of runs, or --all")
+    store = _existing(options.data_directory(data))
+    for done in withdrawal.withdraw(store, runs or withdrawal.unfinished_runs(store)):
+        left = ", ".join(f"{records.counted(count, 'deal')} of {partition}" for partition, count in done.left)
+        options.message(f"{done.run}: withdrawn, {left or 'no deals'} left unsettled", verbosity)

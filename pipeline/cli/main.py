@@ -44,6 +44,7 @@ COMMANDS: dict[str, Entry] = {
     "compact": Entry("pipeline.cli.dataset:compact", _SETTLE, "Join many small parts into few sorted ones."),
     "merge": Entry("pipeline.cli.dataset:merge", _SETTLE, "Take in the outcomes of another dataset."),
     "export": Entry("pipeline.cli.dataset:export", _SETTLE, "Write outcomes as CSV or JSON lines."),
+    "withdraw": Entry("pipeline.cli.dataset:withdraw", _SETTLE, "Give up the deals that a run has left."),
     "nightly": Entry("pipeline.cli.nightly:nightly", _SETTLE, "Do a night's work: new seeds, retries, checks, report."),
     "report": Entry("pipeline.cli.report:report", _LOOK, "Report win rates with their bounds."),
     "compare": Entry(

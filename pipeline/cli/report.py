@@ -29,6 +29,13 @@ FILES = {"html": "report.html", "markdown": "report.md", "csv": "report.csv", "j
 @options.variants_option
 @options.numbering_filter
 @options.seeds_options
+@click.option(
+    "--within",
+    type=options.COUNT,
+    multiple=True,
+    metavar="N",
+    help="Also count the deals won within N positions, like 500k; repeatable.",
+)
 @click.option("--format", "output_format", type=click.Choice(FORMATS), help="Form of the output.  [default: table]")
 @click.option(
     "--out",
@@ -43,6 +50,7 @@ def report(
     numbering: str | None,
     seeds: tuple[range, ...],
     seeds_from: Path | None,
+    within: tuple[int, ...],
     output_format: str | None,
     out: Path | None,
     verbosity: int,
@@ -51,12 +59,14 @@ def report(
 
     For each variant in the dataset: deals won, lost and unsettled; the proved-win rate with its upper bound and 95%
     interval; the positions needed; and published figures at the same limit. Deals that a run planned (or, with --seeds,
-    all deals of that range) and that have no outcome count as unsettled.
+    all deals of that range) and that have no outcome count as unsettled; the report names the runs, gives the rate
+    without these deals, and says how to settle or withdraw them.
 
     \b
     Examples:
       winnable report
       winnable report --variant spider-1 --seeds 1:513 --format markdown
+      winnable report --within 500k
       winnable report --out reports/today
     """
     from pipeline.analysis.report import report_of
@@ -73,7 +83,7 @@ def report(
         numbering=numbering,
         seeds=options.chosen_seeds(seeds, seeds_from),
     )
-    made = report_of(samples)
+    made = report_of(samples, within)
     if out is None:
         click.echo(render(made, runs, output_format or "table"), nl=False)
         return

@@ -137,9 +137,11 @@ def _end(summary: RunSummary, verbosity: int) -> None:
     from pipeline.cli.main import raise_if_stopped
     from pipeline.runs.stopping import MAX_TIME
 
-    if summary.stopped == MAX_TIME:
+    if summary.stopped and summary.left:
         left = records.counted(summary.left, "deal")
-        options.message(f"time is up: {left} left; the same command goes on from here", verbosity)
+        why = "time is up: " if summary.stopped == MAX_TIME else ""
+        remedy = f"the same command goes on from here, 'winnable withdraw {summary.run_id}' gives them up"
+        options.message(f"{why}{left} left; {remedy}", verbosity)
     raise_if_stopped(summary.stopped)
     summary.raise_if_failed()
 

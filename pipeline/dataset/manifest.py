@@ -14,6 +14,8 @@ from pipeline.dataset.seeds import Seeds, parse_seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import StoreError, UsageError
 
+WITHDRAWN = "withdrawn"  # key of a manifest: when its plan was withdrawn
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -25,7 +27,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run as a report names it; times are ISO 8601 in UTC, the end empty while it runs or if it was killed."""
+    """A run as a report names it.
+
+    Attributes
+    ----------
+    started, finished
+        ISO 8601 in UTC; the end is empty while it runs or if it was killed.
+    plans
+        The deals it was to settle; empty if the plan was withdrawn.
+    """
 
     id: str
     started: str
@@ -63,7 +73,7 @@ def read_run(path: Path) -> RunRecord:
             finished=str(content["finished"] or ""),
             status=str(content["status"]),
             machine=_machine(content["machine"], content["versions"]),
-            plans=tuple(_plans(content["deals"])),
+            plans=() if content.get(WITHDRAWN) else tuple(_plans(content["deals"])),
         )
 
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from pipeline.analysis import published, report, tables
-from pipeline.analysis.plans import Plans
+from pipeline.analysis.plans import Plans, planned
 from pipeline.analysis.samples import sample_of
 from pipeline.analysis.statistics import wilson
-from pipeline.dataset.manifest import Plan
+from pipeline.dataset.manifest import Plan, RunRecord
 from pipeline.dataset.rows import Row, table_of
 from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.store import Partition
 from pipeline.game.variants import Documented, load_variant
 
 
@@ -39,7 +40,8 @@ TEN = [
 def test_the_json_is_exactly_the_agreed_form():
     got = report.report_json(report.report_of([sample(*TEN)]))
     positions = np.array([100, 10_000, 10_001, 167_000, 900_000, 5_000, 1_000_000, 50, 60, 70])
-    assert list(got) == ["variants"]
+    assert list(got) == ["generator", "date", "solver", "variants"]
+    assert (got["generator"].split()[0], got["date"], got["solver"]) == ("winnable", None, ["0.1.0+7"])
     (entry,) = got["variants"]
     documented = entry.pop("documented")
     assert entry == {
@@ -53,6 +55,14 @@ def test_the_json_is_exactly_the_agreed_form():
         "proved_win_rate": 0.8,
         "upper_bound": 0.9,
         "interval": [wilson(8, 10).low, wilson(9, 10).high],
+        "missing": 0,
+        "searched": {
+            "deals": 10,
+            "proved_win_rate": 0.8,
+            "upper_bound": 0.9,
+            "interval": [wilson(8, 10).low, wilson(9, 10).high],
+        },
+        "unfinished_runs": [],
         "won_within": {"10000": 5, "167000": 7, "1000000": 8},
         "positions": {
             "mean": positions.mean(),
@@ -99,9 +109,11 @@ def test_a_retry_at_a_larger_limit_moves_the_limit():
 
 def test_missing_deals_are_unsettled_deals():
     full = report.report_of([sample(*TEN)]).variants[0]
+    assert report.report_of([sample(*TEN)], [500_000]).variants[0].won_within[500_000] == 7
     got = report.report_of([sample(*TEN, missing_at=((1_000_000, 10),))]).variants[0]
     assert (got.rate.deals, got.rate.won, got.rate.lost, got.rate.unsettled) == (20, 8, 1, 11)
     assert (got.rate.proved, got.rate.upper_bound) == (0.4, 0.95)
+    assert got.searched == full.rate == full.searched
     assert got.positions.mean == pytest.approx((full.positions.mean * 10 + 10 * 1_000_000) / 20)
     assert got.won_within == full.won_within
     shallow = report.report_of([sample(*TEN, missing_at=((100_000, 10),))]).variants[0]
@@ -136,11 +148,35 @@ def test_missing_deals_cost_the_largest_limit_that_each_was_planned_with():
         (0, 9),
     )
     assert Plans().missing(had) == ()
+    assert Plans().unfinished(had) == ()
     assert plans.seeds == Seeds.of([range(1, 401), range(900, 901)])
     rows = [row(int(seed), "won", 100) for seed in had]
     positions = report.report_of([sample(*rows, missing_at=plans.missing(had))]).variants[0].positions
     assert positions.median == 10_000
     assert positions.mean == pytest.approx((21 * 100 + 374 * 10_000 + 5 * 20_000 + 5_000_000) / 401)
+
+
+def a_run(name, *plans, status="interrupted"):
+    return RunRecord(name, "", "", status, "", tuple((Partition("spider-1", "native"), plan) for plan in plans))
+
+
+def test_the_runs_that_left_deals_are_named_with_the_rate_without_them_and_the_remedy():
+    plans = planned(
+        [
+            a_run("done", Plan(Seeds.of([range(1, 11)]), 1_000_000), status="finished"),
+            a_run("given-up", Plan(Seeds.of([range(1, 1001)]), 1_000_000)),
+        ]
+    )[Partition("spider-1", "native")]
+    had = np.arange(1, 11)
+    (run,) = plans.unfinished(had)
+    assert (run.id, run.planned, run.missing) == ("given-up", 1000, 990)
+    assert plans.unfinished(had, Seeds.of([range(5, 21)]))[0].missing == 10
+    assert plans.unfinished(had, Seeds.of([range(5, 11)])) == ()
+    made = report.report_of([sample(*TEN, missing_at=plans.missing(had), unfinished=plans.unfinished(had))])
+    for text in (tables.text_report(made), tables.markdown_report(made)):
+        text = " ".join(text.split())
+        for part in ("given-up", "990", "80.00%", "0.80%", "winnable withdraw given-up", "--seeds"):
+            assert part in text
 
 
 def test_nothing_but_missing_deals():

@@ -294,3 +294,20 @@ def test_a_signal_ends_a_comparison_with_its_code(tmp_path, number, code):
     assert process.returncode == code, err
     assert err.splitlines()[-1] in ("Error: interrupted", "Error: terminated"), "nothing of it is kept"
     assert not list(tmp_path.glob("winnable-*"))
+
+
+def test_a_withdrawn_plan_counts_no_longer(capsys, data):
+    (run,) = report_json(capsys, "--data", data)["spider-1", "native"]["unfinished_runs"]
+    assert winnable(capsys, "withdraw", "nobody", "--data", data)[0] == 2
+    assert winnable(capsys, "withdraw", "--data", data)[0] == 2
+    code, out, err = winnable(capsys, "withdraw", run["id"], "--data", data)
+    assert (code, out) == (0, "")
+    assert run["id"] in err
+    got = report_json(capsys, "--data", data)["spider-1", "native"]
+    assert (got["deals"], got["missing"], got["unfinished_runs"]) == (80, 0, [])
+    assert winnable(capsys, "withdraw", "--all", "--data", data)[0] == 0
+
+
+def test_a_threshold_of_ones_own(capsys, data):
+    got = report_json(capsys, "--data", data, "--within", "500k", "--within", "20")["spider-4", "native"]
+    assert list(got["won_within"]) == ["20", "10000", "167000", "500000", "1000000"]

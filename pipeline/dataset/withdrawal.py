@@ -1,0 +1,71 @@
+"""Withdrawing what a run planned, so that deals nobody is going to settle no longer count in reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pipeline.dataset.files import write_json
+from pipeline.dataset.manifest import WITHDRAWN, naming, read_runs
+from pipeline.dataset.rows import seeds_of
+from pipeline.dataset.store import Partition, Store
+from pipeline.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """A run whose plan was withdrawn.
+
+    Attributes
+    ----------
+    left
+        Deals the run had planned and nobody settled, by partition; empty if it was withdrawn already.
+    """
+
+    run: str
+    left: tuple[tuple[Partition, int], ...]
+
+
+def unfinished_runs(store: Store) -> list[str]:
+    """Return the runs with planned deals that have no outcome, oldest first."""
+    return [run for run, left in _left(store).items() if left]
+
+
+def withdraw(store: Store, runs: Sequence[str]) -> list[Withdrawal]:
+    """Withdraw the plans of runs; what they settled stays.
+
+    Raises
+    ------
+    UsageError
+        The dataset has no such run.
+    BusyError
+        Another process, perhaps one of these runs, writes to the dataset.
+    """
+    with store.writing("withdraw"):
+        left = _left(store)
+        for run in runs:
+            if run not in left:
+                some = ", ".join([name for name, open_ in left.items() if open_][-5:]) or "none"
+                raise UsageError(f"run {run!r}: {store.runs} has no such run; runs with deals left: {some}")
+        for run in runs:
+            path = store.runs / f"{run}.json"
+            with naming(path):
+                content = json.loads(path.read_text(encoding="utf-8"))
+            if not content.get(WITHDRAWN):
+                content[WITHDRAWN] = datetime.now(UTC).isoformat(timespec="seconds")
+                write_json(path, content, store.staging)
+    return [Withdrawal(run, left[run]) for run in runs]
+
+
+def _left(store: Store) -> dict[str, tuple[tuple[Partition, int], ...]]:
+    """Count what each run planned and nobody settled, by partition."""
+    records = read_runs(store)
+    planned = {partition for run in records for partition, _ in run.plans}
+    settled = {partition: seeds_of(store.read(*partition, ["seed"])) for partition in planned}
+    left = {}
+    for run in records:
+        counts = [(partition, plan.seeds.without(settled[partition]).count) for partition, plan in run.plans]
+        left[run.id] = tuple((partition, count) for partition, count in counts if count)
+    return left
