@@ -92,7 +92,7 @@ def test_seeds_from_a_file(capsys, data, tmp_path):
 
 def test_a_huge_range_takes_no_memory(capsys, data):
     got = report_json(capsys, "--data", data, "--seeds", "0:9223372036854775807", "--variant", "spider-1")
-    assert got["spider-1", "native"]["deals"] == 2**63
+    assert int(got["spider-1", "native"]["deals"]) == 2**63  # a text: JavaScript has no integer of that size
 
 
 @pytest.mark.parametrize("words", [("--variant", "black-widow"), ("--numbering", "kpat"), ("--seeds", "5000:6000")])
