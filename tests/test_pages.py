@@ -49,6 +49,7 @@ PAGES = (
     "pipeline/engine/README.md",
     "pipeline/game/README.md",
     "pipeline/pools/README.md",
+    "pipeline/referee/README.md",
     "reports/README.md",
 )
 PUBLISHED = ROOT / "data" / "published"

@@ -54,6 +54,8 @@ COMMANDS: dict[str, Entry] = {
     "hint": Entry("pipeline.cli.hint:hint", _ONE, "Show the first move of a winning line from a board."),
     "deal": Entry("pipeline.cli.solve:deal", _ONE, "Print a numbered deal."),
     "replay": Entry("pipeline.cli.replay:replay", _ONE, "Replay a line move by move, or make a page of it."),
+    "prove": Entry("pipeline.cli.prove:prove", _ONE, "Write a certificate that a board is lost."),
+    "check": Entry("pipeline.cli.prove:check", _ONE, "Check certificates that boards are lost."),
     "variants": Entry("pipeline.cli.solve:variants", _ONE, "List the variants and describe their rules."),
     "pool": Entry("pipeline.cli.pools:pool", _GAMES, "Build, check and sample lists of deals proved winnable."),
     "daily": Entry("pipeline.cli.pools:daily", _GAMES, "Print the daily deal of a date."),

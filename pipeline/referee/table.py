@@ -26,6 +26,8 @@ TABLE = record(
     ("policy", "i8"),
     ("needed", "i8"),
     ("links", "u1", (64, 64)),
+    ("suits", "i8"),  # mask: 3 if sets are of one suit, else 0
+    ("wrap", "i8"),
     # the board; cards bottom to top, `downs` of them face down; the stock in deal order, `dealt` cards of it gone
     ("heights", "i8", MOST_COLUMNS),
     ("downs", "i8", MOST_COLUMNS),
@@ -34,6 +36,7 @@ TABLE = record(
     ("stock_size", "i8"),
     ("dealt", "i8"),
     ("sets", "i8"),
+    ("gone", "i8", 4),  # sets since the table was laid out, by suit; all as the first if suits do not matter
 )
 Table = npt.NDArray[np.void]  # of one TABLE
 
@@ -42,7 +45,7 @@ Table = npt.NDArray[np.void]  # of one TABLE
 def _rules(columns: int, deal: str, unit: str, sets: str, wrap: bool, needed: int) -> Table:
     table = np.zeros(1, TABLE)
     t = table[0]
-    t.columns, t.needed = columns, needed
+    t.columns, t.needed, t.suits, t.wrap = columns, needed, 3 if sets == "suit" else 0, int(wrap)
     t.policy = {"blocked": BLOCKED, "all": ALL, "non-empty": NON_EMPTY}[deal]
     same = {"suit": lambda a, b: a >> 4 == b >> 4, "any": lambda a, b: True}
     same["colour"] = lambda a, b: is_red(a) == is_red(b)
@@ -69,6 +72,7 @@ def packed(board: Board) -> Bytes:
 def lay_out(t, board):
     """Lay a packed board out."""
     t.sets = board[0]
+    t.gone[:] = 0
     t.dealt = 0
     at = 1 + 2 * t.columns
     for column in range(t.columns):
@@ -95,6 +99,7 @@ def settle(t, column):
         for i in range(height - 1, height - SET_SIZE, -1):
             if t.links[t.cards[column, i - 1], t.cards[column, i]] & SET == 0:
                 return
+        t.gone[t.cards[column, height - 1] >> 4 & t.suits] += 1
         t.heights[column] -= SET_SIZE
         t.sets += 1
 

@@ -1,0 +1,88 @@
+"""`prove` and `check`: certificates that boards are lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pipeline.cli import boards, options, records
+
+COMPILING = "compiling the referee (once, about half a minute)"
+
+
+@click.command()
+@boards.board_options
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE", help="The certificate."
+)
+@options.nodes_option()
+@options.verbosity_options
+def prove(asked: boards.Asked, out: Path, nodes: int | None, verbosity: int) -> None:
+    r"""Write a certificate that a board is lost.
+
+    The board is settled first; one that is won or unsettled at the node limit is reported as such, and nothing is
+    written. The certificate lists every board that moves lead to, up to those from which no set can be completed any
+    more; 'winnable check' checks it without the solver. pipeline/referee/README.md describes every byte of the file.
+
+    \b
+    Examples:
+      winnable prove spider-4/pysol/1748 --out 1748.xz
+      winnable prove --variant simple-simon --seed 68 --out lost.xz
+    """
+    from pipeline.referee.certificate import write_certificate
+    from pipeline.referee.prove import prove as certificate_of
+    from pipeline.solver import DEFAULT_LIMIT, Solver, describe
+
+    options.check_place("--out", out, replaced=True)
+    board = asked.board()
+    limit = options.setting("nodes", nodes, DEFAULT_LIMIT)
+    with boards.solving([board.variant], verbosity, COMPILING):
+        outcome = Solver().solve(board, limit)
+        found = certificate_of(board) if outcome.verdict == "lost" else None
+    if outcome.verdict != "lost":
+        within = f" within {limit:,} positions" if outcome.verdict == "unsettled" else ""
+        click.echo(f"{describe(board)}: {outcome.verdict}{within}; nothing is written")
+    elif found is None:
+        click.echo(f"{describe(board)}: lost, but the certificate would be too large; nothing is written")
+    else:
+        write_certificate(out, found)
+        size = f"{_counted(len(found.boards), len(found.witnesses))}, {out.stat().st_size:,} bytes"
+        click.echo(f"{describe(board)}: lost, {size}")
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@options.verbosity_options
+def check(files: tuple[Path, ...], verbosity: int) -> None:
+    r"""Check certificates that boards are lost.
+
+    Nothing of the solver takes part. A certificate that does not prove its claim, is damaged, or is of another deal or
+    other rules than it says ends the command with exit code 4 and the place of the fault.
+
+    \b
+    Example:
+      winnable check lost/*.xz
+    """
+    from pipeline.cli.progress import CountBar, wanted
+    from pipeline.errors import SolverFault
+    from pipeline.referee.certificate import read_certificate
+    from pipeline.referee.check import check_certificate
+    from pipeline.solver import describe
+
+    for file in files:
+        certificate = read_certificate(file)
+        total = len(certificate.boards) + len(certificate.witnesses)
+        bar = CountBar(total, "board", visible=wanted(verbosity))
+        try:
+            checked = check_certificate(certificate, bar)
+        except SolverFault as error:
+            raise SolverFault(f"{file}: {error}") from None
+        finally:
+            bar.close()
+        where = f"{file}: {describe(certificate.board)}: " if verbosity > 0 or len(files) > 1 else ""
+        click.echo(f"{where}lost: checked, {_counted(*checked)}")
+
+
+def _counted(boards_: int, witnesses: int) -> str:
+    return f"{records.counted(boards_, 'board')}, {witnesses:,} witness{'' if witnesses == 1 else 'es'}"
