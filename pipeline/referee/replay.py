@@ -13,6 +13,7 @@ from pipeline.errors import SolverFault
 from pipeline.game import rules
 from pipeline.game.boards import Board
 from pipeline.game.codes import engine_number
+from pipeline.game.deals import deal
 from pipeline.game.lines import MOVES_BY_TEXT, split_line
 
 if TYPE_CHECKING:
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _NUMBERS = {text: engine_number(move) for text, move in MOVES_BY_TEXT.items()}
+
+
+def load() -> None:
+    """Compile the referee, or load it from the cache, so that the first line replayed does not take that time."""
+    import numpy as np
+
+    from pipeline.referee.table import empty_table, packed, replay
+
+    board = deal("spider-1", 0)
+    replay(empty_table(board.variant), packed(board), np.empty(0, np.uint16))
 
 
 def verify_line(board: Board, line: str | Sequence[int] | npt.NDArray[np.uint16]) -> rules.Win:

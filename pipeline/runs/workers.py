@@ -84,16 +84,18 @@ class SolverSettler:
 
     @staticmethod
     def warm(variants: Sequence[Variant]) -> None:
-        """Compile what the variants need and the cache lacks."""
+        """Compile what the variants need and the cache lacks, and load the referee: no deal's time has that in it."""
         from pipeline.engine.compiler import CACHE_DIRECTORY, is_compiled
         from pipeline.engine.memory import width_of
+        from pipeline.referee.replay import load
         from pipeline.solver import warm
 
-        if all(is_compiled(width_of(len(variant.columns))) for variant in variants):
-            return
-        CACHE_DIRECTORY.mkdir(parents=True, exist_ok=True)
-        with FileLock(CACHE_DIRECTORY / "lock"):
-            warm(variants, lambda text: log.log(NOTICE, text))
+        if not all(is_compiled(width_of(len(variant.columns))) for variant in variants):
+            CACHE_DIRECTORY.mkdir(parents=True, exist_ok=True)
+            with FileLock(CACHE_DIRECTORY / "lock"):
+                warm(variants, lambda text: log.log(NOTICE, text))
+                load()
+        load()
 
     def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> Any:
         """Deal and solve."""

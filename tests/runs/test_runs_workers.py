@@ -58,3 +58,16 @@ def test_a_script_needs_no_guard_nor_a_file(tmp_path, how):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "top\n['won', 'won', 'won', 'won']\n"
+
+
+def test_what_is_warm_has_the_referee_loaded():
+    """It was compiled within the time of the first deal, whose deals a second were a hundredth of what they are."""
+    program = (
+        "from pipeline.runs.workers import SolverSettler\n"
+        "from pipeline.game.variants import load_variant\n"
+        "SolverSettler.warm([load_variant('spider-1')])\n"
+        "from pipeline.referee.table import replay\n"
+        "print(len(replay.signatures))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
