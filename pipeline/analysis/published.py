@@ -23,7 +23,7 @@ def beside(figure: Documented, sample: Sample, rate: WinRate) -> Beside:
 
     A figure with a node limit is compared with what we proved within that limit; one without, with all we proved. A
     figure whose lost deals are known bounds the winnability itself from both sides, and so is compared with our
-    bounds.
+    bounds. One of an easier game bounds ours from above only: what is lost there is lost here.
     """
     won = rate.won if figure.node_limit is None else sample.won_within(figure.node_limit)
     if won is None or not rate.deals:
@@ -31,6 +31,8 @@ def beside(figure: Documented, sample: Sample, rate: WinRate) -> Beside:
         text = f"Some deals here were searched to {searched:,} positions only: no figure of ours at {limit:,} yet."
         return Beside(figure, None, text)
     ours = won / rate.deals
+    if figure.easier and figure.won is not None and figure.deals:
+        return Beside(figure, ours, _upper_bound(figure, rate))
     if figure.lost and figure.won is not None and figure.deals:
         return Beside(figure, ours, _both_bounds(figure, rate))
     if figure.proved is None or figure.deals is None:
@@ -51,6 +53,18 @@ def _both_bounds(figure: Documented, rate: WinRate) -> str:
     if ours.high < theirs.low:
         return bounds + "ours is lower by more than chance, so the games or the proofs differ."
     return bounds + "the two agree."
+
+
+def _upper_bound(figure: Documented, rate: WinRate) -> str:
+    assert figure.deals is not None
+    assert figure.won is not None
+    most, ours = win_rate(figure.deals, figure.won, figure.lost or 0).interval.high, rate.interval
+    text = "The game that was played is easier, so its wins say little about this one, but what is lost there is lost "
+    text += f"here: at most {percent(most, 3)} can be won. By our deals it is between {percent(ours.low)} and "
+    text += f"{percent(ours.high)}, "
+    if ours.low > most:
+        return text + "which is more than that by more than chance: the games or the proofs differ otherwise, too."
+    return text + "which agrees with that."
 
 
 def _proved_shares(figure: Documented, won: int, deals: int) -> str:

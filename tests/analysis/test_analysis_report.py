@@ -215,6 +215,9 @@ def made(won, deals, limit=1_000_000, lost=0):
         (Documented("s", 1_000_000, None, 0.97448, 974_476, 25_467, 57), 974, 1000, 25, "the two agree"),
         (Documented("s", 1_000_000, None, 0.97448, 974_476, 25_467, 57), 900, 1000, 100, "ours is lower"),
         (Documented("s", 1_000_000, None, 0.97448, 974_476, 25_467, 57), 1000, 1000, 0, "ours is higher"),
+        (Documented("s", 10_000, None, 0.9, 9_000, 900, 100, True), 800, 1000, 200, "at most 91.545% can be won"),
+        (Documented("s", 10_000, None, 0.9, 9_000, 900, 100, True), 800, 1000, 200, "agrees with that"),
+        (Documented("s", 10_000, None, 0.9, 9_000, 900, 100, True), 990, 1000, 10, "more than chance"),
         (Documented("s", None, None, 0.9962), 1000, 1000, 0, "not stated"),
     ],
 )  # fmt: skip

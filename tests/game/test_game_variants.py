@@ -77,11 +77,23 @@ def test_documented_figures():
     one, divorce = load_variant("spider-1").documented, load_variant("grounds-for-a-divorce").documented
     assert [(f.deals, f.node_limit, f.proved) for f in one[:2]] == [(513, 1_000_000, 0.97), (100, 167_000, 0.87)]
     assert [(f.deals, f.node_limit, f.proved) for f in divorce] == [(1291, 1_000_000, 0.39)]
-    assert load_variant("simple-simon").documented[0].lost == 25_467
+    easier = {
+        v: load_variant(v).documented[0] for v in variant_ids() if any(f.easier for f in load_variant(v).documented)
+    }
+    assert {name: figure.lost for name, figure in easier.items()} == {
+        "simple-simon": 25_467,
+        "spiderette": 3_751,
+        "will-o-the-wisp": 7_487,
+        "mrs-mop": 38_969,
+        "spider-free-deal": 0,
+    }
     for variant_id in variant_ids():
         for figure in load_variant(variant_id).documented:
             if figure.won is not None and figure.deals:
                 assert figure.proved == pytest.approx(figure.won / figure.deals)
+                assert None in (figure.lost, figure.unsettled) or (
+                    figure.won + figure.lost + figure.unsettled == figure.deals
+                )
 
 
 def test_describe_is_made_from_the_data():

@@ -1,25 +1,20 @@
 """The games of one pack: nearly all deals are settled, and how that lies to the rates others published.
 
-Blake and Gent's program Solvitaire gives 97.450 +/- 0.034% (Simple Simon) and 99.620 +/- 0.018% (Spiderette) of random
-deals as winnable. Ours are fewer, by more than chance and whatever becomes of the deals left unsettled. By its public
-source and the presets in it, Solvitaire's rules differ from ours in that
+Blake and Gent's program Solvitaire gives 97.448% (Simple Simon) and 99.615% (Spiderette) of random deals as winnable.
+Ours are fewer, by more than chance and whatever becomes of the deals left unsettled, because it plays easier games: its
+rules parser reads the key ``"complete piles"`` where its presets write ``"only complete pile moves"``, so cards go to
+the foundations one by one, from the Ace up. Its rates bound ours from above, and its losses are losses of ours. Of the
+53 of the first thousand native deals of Simple Simon that are lost it solves 30, all of which begin by Aces that go up
+singly; with that one key repaired it finds all 53 unsolvable (``fixtures/simple_simon_lost.json``).
 
-- a set leaves only when it is the whole column, and need not leave at all;
-- two cards or more join another column only in their own suit;
-- Spiderette's stock deals onto empty columns, too.
-
-None of these explains the gap: most deals that we prove lost end before a set is near, or a column empty; and moving
-sequences of any suits together would not close it (95.1% of 1,000 deals of Simple Simon are won then). A King that
-may be laid on an Ace does: with it 97.70% of 10,000 deals of Simple Simon are won and 2.28% lost (theirs: 97.45% and
-2.55%), and 99.62% of 5,000 of Spiderette (theirs: 99.62%). The source that is public forbids it, though. So these
-tests hold our losses by other means: small ones are proved again by the referee alone, by trying everything; and with
-that one rule changed, both intervals hold the published rate.
+Our losses are held by other means, too: they have certificates, and small ones are proved again by the readable rules
+alone, by trying everything.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,11 +22,13 @@ import pytest
 from pipeline.analysis.statistics import WinRate, win_rate
 from pipeline.game.deals import deal
 from pipeline.game.rules import Position
-from pipeline.game.variants import Variant, load_variant, read_variant
+from pipeline.game.variants import Variant, load_variant
+from pipeline.referee.check import check_certificate
+from pipeline.referee.prove import prove
 from pipeline.solver import Solver
 
 DEALS = range(1, 301)
-CONFIGS = Path(__file__).parents[2] / "configs"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def settle(variant: Variant, limit: int) -> WinRate:
@@ -58,19 +55,20 @@ def published(name: str) -> float:
 def test_most_deals_are_settled(name, limit, settled):
     rate = settle(load_variant(name), limit)
     assert rate.won + rate.lost >= settled * rate.deals
-    # Not the same game, then: the published rate is above all that ours can be. Should this ever fail, losses are gone.
+    # The published rate is of an easier game, above all that ours can be. Should this ever fail, losses are gone.
     assert rate.interval.high < published(name)
 
 
-@pytest.mark.parametrize("name", ["simple-simon", "spiderette"])
-def test_with_kings_on_aces_the_published_rate_is_met(name):
-    wrapped = read_variant(CONFIGS / "wrapped" / f"{name}-wrapped.toml")
-    assert replace(wrapped, id=name, name=load_variant(name).name, wrap=False, documented=()) == replace(
-        load_variant(name), documented=()
-    ), "the same game but for the one rule"
-    rate = settle(wrapped, 100_000)
-    assert rate.interval.low < published(name) < rate.interval.high
-    assert rate.won + rate.lost >= 0.95 * rate.deals
+def test_simple_simon_is_lost_where_the_repaired_program_says_so():
+    """All deals that it finds unsolvable are lost, and no others; each has a certificate that holds."""
+    facts = json.loads((FIXTURES / "simple_simon_lost.json").read_text())
+    variant, solver = load_variant("simple-simon"), Solver()
+    lost = [seed for seed in range(1, 1001) if solver.solve(deal(variant, seed), 200_000).verdict == "lost"]
+    assert lost == facts["unsolvable"]
+    for seed in lost:
+        found = prove(deal(variant, seed))
+        assert found is not None
+        check_certificate(found)
 
 
 def lost_by_the_referee(name: str, seed: int, most: int) -> bool:

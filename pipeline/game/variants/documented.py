@@ -23,6 +23,8 @@ class Documented:
         Share of the deals proved winnable, 0 to 1; None where it is not known.
     won, lost, unsettled
         The counts behind it, where known.
+    easier
+        Whether the game that was played is easier than this one: all that is lost there is lost here.
     note
         How the rules or the numbers differ from ours.
     """
@@ -34,6 +36,7 @@ class Documented:
     won: int | None = None
     lost: int | None = None
     unsettled: int | None = None
+    easier: bool = False
     note: str = ""
 
 
@@ -46,7 +49,7 @@ def read_documented(table: Table) -> tuple[Documented, ...]:
 
 
 def _figure(table: Table) -> Documented:
-    table.only(("source", "deals", "node_limit", "proved", "won", "lost", "unsettled", "note"))
+    table.only(("source", "deals", "node_limit", "proved", "won", "lost", "unsettled", "easier", "note"))
 
     def count(key: str, least: int = 0) -> int | None:
         return table.whole(key, least) if key in table.values else None
@@ -64,5 +67,6 @@ def _figure(table: Table) -> Documented:
         won=count("won"),
         lost=count("lost"),
         unsettled=count("unsettled"),
+        easier=table.one_of("easier", (False, True), False),
         note=table.text("note", ""),
     )
