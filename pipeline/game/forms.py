@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from pipeline.errors import BoardError, LineError, UsageError
 from pipeline.game.boards import Board, check_board, gone_cards
 from pipeline.game.cards import SET_SIZE, card_text, cards_text, parse_card
-from pipeline.game.deals import deal, is_deal_name, named_deal, read_number
+from pipeline.game.deals import deal, is_deal_name, read_number
 from pipeline.game.numbers import json_ready, whole_number
 from pipeline.game.spelling import closest
 from pipeline.game.variants import Variant, load_variant, variant_ids
@@ -261,34 +261,37 @@ def _is_texts(value: object) -> bool:
 
 
 def _numbered(fields: dict[str, Any], variant: Variant | None) -> Board:
-    """Return the numbered deal that fields without columns name."""
-    name, said, seed = (fields.get(key) for key in ("deal", "numbering", "seed"))
-    if seed is None and name is None:
+    """Return the numbered deal that fields without columns name.
+
+    A deal's name in a text gives no file of one's own: what strangers send must not say what is read.
+    """
+    name, game, said, seed = (fields.get(key) for key in ("deal", "variant", "numbering", "seed"))
+    if name is not None:
+        if not isinstance(name, str) or name.count("/") != 2:
+            raise BoardError(f"deal: {name!r:.60} is not a deal's name: expected one such as spider-4/pysol/14934")
+        game, said, seed = name.strip().split("/")
+    if seed is None:
         raise BoardError("neither columns nor a seed: expected a board, the number of a deal or, as deal, its name")
+    rules = variant or _named_variant(game)
+    if said is not None and said not in NUMBERINGS:
+        raise BoardError(f"numbering: {said!r:.60} is not a numbering: expected one of {', '.join(NUMBERINGS)}")
     try:
-        if name is not None:
-            if not isinstance(name, str):
-                raise BoardError(f"deal: {name!r:.60} is not a deal's name: expected one such as spider-4/pysol/14934")
-            if variant is None:
-                return _same_number(named_deal(name), fields)
-            said, seed = name.strip().rsplit("/", 2)[1:]
-        rules = variant or _named_variant(fields.get("variant"))
-        if said is not None and said not in NUMBERINGS:
-            raise BoardError(f"numbering: {said!r:.60} is not a numbering: expected one of {', '.join(NUMBERINGS)}")
         if isinstance(seed, str):
             said, seed = read_number(seed, said)
-        return deal(rules, whole_number("seed", seed), said or "native")
+        board = deal(rules, whole_number("seed", seed), said or "native")
     except UsageError as error:
         raise BoardError(str(error)) from None
+    if name is not None and variant is None:
+        _refuse_another(board, fields)
+    return board
 
 
-def _same_number(board: Board, fields: dict[str, Any]) -> Board:
+def _refuse_another(board: Board, fields: dict[str, Any]) -> None:
     """Refuse a deal's name beside which other fields name another deal."""
     for key, own in (("variant", board.variant.id), ("numbering", board.numbering), ("seed", str(board.seed))):
         other = fields.get(key)
         if other is not None and str(other) != own:
             raise BoardError(f"{key}: {other!r:.60}, but deal names {board.name}")
-    return board
 
 
 def _build(fields: dict[str, Any], variant: Variant | None) -> Board:
