@@ -1,4 +1,4 @@
-"""`verify`, `compact`, `merge`, `export`: looking after the dataset."""
+"""`verify`, `merge`, `export`: looking after the dataset."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXPORTS = ("csv", "json", "jsonl")
 
 
-def _existing(data: Path, *, read_only: bool = False) -> Store:
+def _existing(data: Path) -> Store:
     """Return the dataset of a directory.
 
     Raises
@@ -26,11 +26,10 @@ def _existing(data: Path, *, read_only: bool = False) -> Store:
     StoreError
         There is none.
     """
-    from pipeline.dataset.source import Source
     from pipeline.dataset.store import Store
     from pipeline.errors import StoreError
 
-    store = Source(data) if read_only else Store(data)
+    store = Store(data)
     if not store.outcomes.is_dir():
         raise StoreError(f"{data}: there is no dataset here (no outcomes/)")
     return store
@@ -50,34 +49,6 @@ def _chosen(
         if partition.variant in rules:
             store.check_rules(partition, rules[partition.variant])
     return chosen
-
-
-@click.command()
-@options.data_option
-@options.variants_option
-@options.numbering_filter
-@options.verbosity_options
-def compact(data: Path | None, variants: tuple[str, ...], numbering: str | None, verbosity: int) -> None:
-    r"""Join many small parts into few sorted ones.
-
-    Every run does it for its own; after many shards or merges it is worth a command. It may be killed at any moment.
-
-    \b
-    Example:
-      winnable compact
-    """
-    from pipeline.cli.main import goes_on
-
-    store = _existing(options.data_directory(data))
-    chosen = _chosen(store, variants, numbering)
-    if not chosen:
-        options.message(f"{store.data}: no outcomes", verbosity)
-        return
-    goes_on()
-    with store.writing("compact"):
-        for partition in chosen:
-            before, after = store.compact(partition)
-            options.message(f"{partition}: {records.counted(before, 'part')}, now {after}", verbosity)
 
 
 @click.command()
@@ -130,10 +101,9 @@ def verify(
     if repair and result.findings:
         from pipeline.dataset.repair import Repair
 
-        with store.writing("verify --repair", recover=False):
+        with store.writing("verify --repair"):
             for done in Repair(store, rules).mend(result.findings):
                 options.message(done, verbosity)
-        store.recover()
         result = _audit(store, rules, variants, numbering, None, workers, verbosity)
         _show_findings(result.findings, output_format)
     result.raise_if_faulty()
@@ -236,7 +206,7 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
     from pipeline.dataset.manifest import read_runs
     from pipeline.dataset.store import Store
 
-    target, other = Store(options.data_directory(data)), _existing(source, read_only=True)
+    target, other = Store(options.data_directory(data)), _existing(source)
     if target.data.resolve() == other.data.resolve():
         raise click.UsageError(f"{source} is the dataset itself")
     chosen = _chosen(other, variants, numbering, planned(read_runs(other)))

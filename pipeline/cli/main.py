@@ -41,7 +41,6 @@ COMMANDS: dict[str, Entry] = {
     "run": Entry("pipeline.cli.run:run", _SETTLE, "Settle numbered deals into the dataset."),
     "status": Entry("pipeline.cli.run:status", _SETTLE, "Show what is done, what is missing, and at which limits."),
     "verify": Entry("pipeline.cli.dataset:verify", _SETTLE, "Replay every stored line and check every part."),
-    "compact": Entry("pipeline.cli.dataset:compact", _SETTLE, "Join many small parts into few sorted ones."),
     "merge": Entry("pipeline.cli.dataset:merge", _SETTLE, "Take in the outcomes of another dataset."),
     "export": Entry("pipeline.cli.dataset:export", _SETTLE, "Write outcomes as CSV or JSON lines."),
     "withdraw": Entry("pipeline.cli.dataset:withdraw", _SETTLE, "Give up the deals that a run has left."),

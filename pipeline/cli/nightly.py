@@ -52,8 +52,8 @@ def nightly(
 ) -> None:
     r"""Do a night's work: new seeds, retries, checks, report.
 
-    Of every variant the next so many deals that the dataset lacks; what is unsettled once more at a larger limit; the
-    dataset compacted and a sample of its lines replayed; the report of everything so far in reports/DATE/, and all
+    Of every variant the next so many deals that the dataset lacks; what is unsettled once more at a larger limit; a
+    sample of the lines replayed; the report of everything so far in reports/DATE/, and all
     nights with their trend in reports/index.html. The numbers are those of [nightly] in CONFIG.
 
     Killed, the same command goes on; done, it does nothing. A later night settles what an earlier one left. Ends with
@@ -167,9 +167,6 @@ class _Work:
             self.nights.plan_retries(self.night, self.settings.deals, self.numbers)
             self.nights.save(self.night)
             self._run(self.night.retry, self.numbers.retry_nodes)
-        with self.store.writing("nightly"):
-            for partition, _ in self._jobs():
-                self.store.compact(partition)
         for partition, _ in self._jobs():
             retried = self.night.retry.get(partition, Seeds(()))
             tally = partial(self.nights.tally, partition)
@@ -226,7 +223,7 @@ class _Work:
             self.audit = audit.check(None if self.nights.distrusted(self.night) else self.numbers.verify_sample)
         finally:
             executor.close(now=True)
-        lines, faults = records.counted(self.audit.lines, "line"), records.counted(len(self.audit.faults), "fault")
+        lines, faults = records.counted(self.audit.lines, "line"), records.counted(len(self.audit.findings), "fault")
         options.message(f"{lines} replayed, {faults}", self.verbosity)
 
     def publish(self) -> None:
@@ -235,7 +232,7 @@ class _Work:
         from pipeline.dataset.files import write_text
         from pipeline.runs import night as planning
 
-        faulty = self.audit is not None and bool(self.audit.faults)
+        faulty = self.audit is not None and bool(self.audit.findings)
         totals = {} if faulty else self._report()
         night = self.night
         night.status = planning.FAULTY if faulty else planning.FINISHED if self.in_time else planning.CUT
@@ -275,8 +272,8 @@ class _Work:
             "solver": solver_id(),
             "seconds": round(time.monotonic() - self.began, 1),
             "variants": [self._variant_entry(partition, nodes, totals) for partition, nodes in self._jobs()],
-            "verified": {"parts": audit.parts, "lines": audit.lines, "faults": len(audit.faults)},
-            "faults": [f"{fault.path}: {fault.text}" for fault in audit.faults[:20]],
+            "verified": {"parts": audit.parts, "lines": audit.lines, "faults": len(audit.findings)},
+            "faults": [f"{fault.path}: {fault.text}" for fault in audit.findings[:20]],
             "failed": [str(deal) for deal in self.failed],
             "report": str(self.folder / "report.html") if totals else None,
         }

@@ -7,8 +7,6 @@ where the store stops at the first.
 from __future__ import annotations
 
 import contextlib
-import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +18,8 @@ import pyarrow.compute as pc
 
 from pipeline.dataset.manifest import read_run
 from pipeline.dataset.replays import Replay, StoredLine, check_lines
-from pipeline.dataset.rows import seeds_of
-from pipeline.dataset.schema import MOVE_OR_REPAIR, REPAIR, VERSION, Footer, parse_part_name, read_footer, read_rows
-from pipeline.dataset.store import Partition, Store, check_file, check_folder, entries
+from pipeline.dataset.schema import MOVE_OR_REPAIR, REPAIR, Footer, read_footer, read_rows
+from pipeline.dataset.store import Part, Partition, Store, check_folder, entries, part_of
 from pipeline.errors import SolverFault, StoreError
 from pipeline.game.variants import Variant
 
@@ -32,12 +29,7 @@ PART = "part"  # a part that cannot be read or whose rows cannot be trusted
 RULES = "rules"  # settled under other rules
 OVERLAP = "overlap"  # parts that may hold the same seed
 LINE = "line"  # a row whose line does not replay
-STAGING = "staging"  # what a killed command left and cannot be finished
 MANIFEST = "manifest"  # a run's manifest that cannot be read
-OLDER = "older"  # a part of an older schema: read as it is, made new by `compact`
-
-KINDS = (FOREIGN, PART, RULES, OVERLAP, LINE, STAGING, MANIFEST, OLDER)
-_PATIENCE, _PAUSE = 200, 0.05  # how often a partition is listed until nothing vanishes, and how many seconds apart
 
 
 class Finding(NamedTuple):
@@ -61,11 +53,6 @@ class AuditResult:
     findings: list[Finding] = field(default_factory=list)
     unknown: list[Partition] = field(default_factory=list)  # of variants whose rules nobody gave
 
-    @property
-    def faults(self) -> list[Finding]:
-        """What is wrong; a part of an older schema is not."""
-        return [finding for finding in self.findings if finding.kind != OLDER]
-
     def raise_if_faulty(self) -> None:
         """Raise what the exit code of `verify` follows from.
 
@@ -76,7 +63,7 @@ class AuditResult:
         StoreError
             Something else is wrong.
         """
-        faults = self.faults
+        faults = self.findings
         if not faults:
             return
         several = f"{len(faults)} faults; " if len(faults) > 1 else ""
@@ -112,7 +99,6 @@ class Audit:
     ) -> None:
         self._store, self._variants, self._replay = store, variants, replay
         self._only = only or (lambda _partition: True)
-        self._unfinished: StoreError | None = None
         self.result = AuditResult()
 
     def check(self, sample: int | None = None, advance: Callable[[int], None] | None = None) -> AuditResult:
@@ -125,12 +111,9 @@ class Audit:
         advance
             Is told how many more rows have been looked at.
         """
-        self._unfinished = self._check_staging()
         self._check_manifests()
         for partition, paths in self._partitions():
             self._check_partition(partition, paths, sample, advance or (lambda _rows: None))
-        if self._unfinished is not None and not self.result.faults:
-            self._find(STAGING, self._store.staging, str(self._unfinished))
         return self.result
 
     def count_rows(self) -> int:
@@ -155,34 +138,15 @@ class Audit:
                     continue
                 partition = Partition(above.name.partition("=")[2], folder.name.partition("=")[2])
                 if self._only(partition):
-                    yield partition, [path for path in entries(folder) if self._is_ours(check_file, path)]
+                    yield partition, [path for path in entries(folder) if self._is_ours(part_of, path)]
 
-    def _is_ours(self, check: Callable[..., None], path: Path, *key: str) -> bool:
+    def _is_ours(self, check: Callable[..., object], path: Path, *key: str) -> bool:
         try:
             check(path, *key)
         except StoreError as error:
             self._find(FOREIGN, path, str(error))
             return False
         return True
-
-    def _check_staging(self) -> StoreError | None:
-        """Look at what a killed command left, and finish it if that can be done."""
-        for path in sorted(self._store.staging.glob("pending.*")):
-            try:
-                read_rows(path)
-            except FileNotFoundError:  # merged by another command
-                continue
-            except StoreError as error:
-                self._find(STAGING, path, str(error))
-        try:
-            self._store.journal.check()
-        except StoreError as error:
-            self._find(STAGING, self._store.journal.path, str(error))
-        try:
-            self._store.recover()
-        except StoreError as error:
-            return error
-        return None
 
     def _check_manifests(self) -> None:
         for path in sorted(self._store.runs.glob("*.json")):
@@ -199,85 +163,54 @@ class Audit:
         variant = self._variants.get(partition.variant)
         if variant is None and paths:
             self.result.unknown.append(partition)
-        footers = self._check_footers(partition, variant, paths)
+        footers = self._check_footers(variant, paths)
         chosen = None if sample is None else _choose(footers, sample)
-        pending, done, seen = deque(footers), -1, -1
-        while pending:
-            path, footer = pending[0]
+        for path, footer in footers:
             wanted = None if chosen is None else chosen.get(path, np.zeros(0, int))
-            try:
-                if wanted is None or len(wanted):
-                    self._check_rows(partition, variant, path, wanted, seen)
-            except FileNotFoundError:  # joined by another command: go on in what it was joined into
-                seen = done
-                footers = self._check_footers(partition, variant, self._list_again(partition))
-                pending = deque(pair for pair in footers if pair[1].last > seen)
-                chosen = None if sample is None else _choose(pending, sample)
-                continue
-            pending.popleft()
-            done = max(done, footer.last)
+            if wanted is None or len(wanted):
+                self._check_rows(partition, variant, path, wanted)
             self.result.parts += 1
             advance(footer.rows)
 
-    def _check_footers(
-        self, partition: Partition, variant: Variant | None, paths: Sequence[Path]
-    ) -> list[tuple[Path, Footer]]:
-        """Read the footers of a partition's parts, by seed; list them again while another command replaces some.
+    def _check_footers(self, variant: Variant | None, paths: Sequence[Path]) -> list[tuple[Path, Footer]]:
+        """Read the footers of a partition's parts, by seed; a part at fault is left alone from then on."""
+        reaching: Part | None = None
+        for part in sorted(map(part_of, paths), key=lambda part: part[1:]):
+            if reaching is not None and part.first <= reaching.last:
+                span = f"{part.first} to {min(part.last, reaching.last)}"
+                self._find(OVERLAP, part.path, f"overlaps {reaching.path.name}: seeds {span} may stand twice")
+            if reaching is None or part.last > reaching.last:
+                reaching = part
+        footers = []
+        for path in paths:
+            try:
+                footer = read_footer(path)
+            except FileNotFoundError:  # a repair has taken it out
+                continue
+            except StoreError as error:
+                self._find(PART, path, str(error))
+                continue
+            if variant is not None and footer.rules_hash != variant.rules_hash:
+                text = f"rules_hash {footer.rules_hash}, that of {variant.id} is {variant.rules_hash}"
+                self._find(RULES, path, text)
+                continue
+            footers.append((path, footer))
+        return sorted(footers, key=lambda pair: pair[1].first)
 
-        Raises
-        ------
-        StoreError
-            That does not end.
-        """
-        for _ in range(_PATIENCE):
-            found: list[tuple[str, Path, str]] = []
-            with contextlib.suppress(FileNotFoundError):
-                footers = [(path, footer) for path in paths if (footer := _sound_footer(path, variant, found))]
-                # A replacement takes the old parts away before the new ones come.
-                if self._unfinished is not None or not self._store.journal.path.exists():
-                    break
-            time.sleep(_PAUSE)
-            paths = self._list_again(partition)
-        else:
-            raise StoreError(f"{self._store.folder(partition)}: parts keep vanishing while they are read")
-        footers.sort(key=lambda pair: pair[1].first)
-        reaching = footers[0] if footers else None
-        for path, footer in footers[1:]:
-            assert reaching is not None
-            if footer.first <= reaching[1].last:
-                span = f"{footer.first} to {min(footer.last, reaching[1].last)}"
-                found.append((OVERLAP, path, f"overlaps {reaching[0].name}: seeds {span} may stand twice"))
-            if footer.last > reaching[1].last:
-                reaching = path, footer
-        for one in found:
-            self._find(*one)
-        return footers
-
-    def _list_again(self, partition: Partition) -> list[Path]:
-        """List the parts; what is not ours has been found the first time."""
-        return [path for path in entries(self._store.folder(partition)) if parse_part_name(path.name)]
-
-    def _check_rows(
-        self, partition: Partition, variant: Variant | None, path: Path, wanted: np.ndarray | None, seen: int
-    ) -> None:
-        """Look at the rows of a part, but for the seeds up to `seen`, and replay those at the places `wanted`, or all.
-
-        Raises
-        ------
-        FileNotFoundError
-            The part has gone.
-        """
+    def _check_rows(self, partition: Partition, variant: Variant | None, path: Path, wanted: np.ndarray | None) -> None:
+        """Look at the rows of a part, and replay those at the places `wanted`, or all."""
         try:
             table = read_rows(path)
+        except FileNotFoundError:
+            return
         except StoreError as error:
             self._find(PART, path, str(error))
             return
-        first = int(np.searchsorted(seeds_of(table), seen, side="right"))
-        self.result.rows += len(table) - first
-        if wanted is None:
-            table, places = table[first:], np.arange(first, len(table))
-        else:
-            table, places = table.take(wanted), wanted
+        self.result.rows += len(table)
+        places = np.arange(len(table))
+        if wanted is not None:
+            places = wanted[wanted < len(table)]  # a repair may have shortened it
+            table = table.take(places)
         keep = pc.is_valid(table["line"])
         if variant is None:
             self.result.unread += int(pc.sum(keep).as_py() or 0)
@@ -305,21 +238,6 @@ def rules_of(store: Store, variant: str) -> Iterator[tuple[Path, set[str]]]:
             with contextlib.suppress(StoreError, FileNotFoundError):
                 found.add(read_footer(path).rules_hash)
         yield folder, found
-
-
-def _sound_footer(path: Path, variant: Variant | None, found: list[tuple[str, Path, str]]) -> Footer | None:
-    """Read a part's footer; what is wrong with it goes to `found`, and the part is then left alone."""
-    try:
-        footer = read_footer(path)
-    except StoreError as error:
-        found.append((PART, path, str(error)))
-        return None
-    if variant is not None and footer.rules_hash != variant.rules_hash:
-        found.append((RULES, path, f"rules_hash {footer.rules_hash}, that of {variant.id} is {variant.rules_hash}"))
-        return None
-    if footer.version != VERSION:
-        found.append((OLDER, path, f"schema {footer.version}; 'winnable compact' makes it schema {VERSION}"))
-    return footer
 
 
 def stored_lines(table: pa.Table) -> list[StoredLine]:

@@ -1,9 +1,12 @@
-"""Mending what an audit found: into quarantine with it, and what can be proved is kept. Nothing is deleted."""
+"""Mending what an audit found: into quarantine with it, and what can be proved is kept. Nothing is deleted.
+
+Whatever is at fault is copied into quarantine first, what is kept of it is added to the dataset, and only then is it
+replaced, in one step: killed at any moment, the same repair again finds the fault or what was kept.
+"""
 
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,28 +17,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.dataset import files
-from pipeline.dataset.audit import (
-    FOREIGN,
-    KINDS,
-    LINE,
-    MANIFEST,
-    OLDER,
-    OVERLAP,
-    PART,
-    RULES,
-    STAGING,
-    Finding,
-    stored_lines,
-)
+from pipeline.dataset.audit import FOREIGN, LINE, MANIFEST, OVERLAP, PART, RULES, Finding, stored_lines
 from pipeline.dataset.replays import check_lines
 from pipeline.dataset.rows import join_tables, merge_tables, seeds_of
-from pipeline.dataset.schema import SCHEMA, read_footer, read_rows
-from pipeline.dataset.store import Partition, Store
+from pipeline.dataset.schema import SCHEMA, part_name, read_rows
+from pipeline.dataset.store import Part, Partition, Store, entries, part_of
 from pipeline.game.variants import Variant
 
 
 class Repair:
-    """Mends a dataset; the store must be held for writing, without recovery.
+    """Mends a dataset; the store must be held for writing.
 
     Parameters
     ----------
@@ -48,70 +39,75 @@ class Repair:
     def __init__(self, store: Store, variants: Mapping[str, Variant]) -> None:
         self._store, self._variants = store, variants
         self._home = store.quarantine / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        self._copied: set[Path] = set()
 
     def mend(self, findings: Sequence[Finding]) -> Iterator[str]:
         """Do what the findings ask for; yield what was done, a line each."""
-        paths = {
-            kind: list(dict.fromkeys(finding.path for finding in findings if finding.kind == kind)) for kind in KINDS
-        }
-        for path in (*paths[FOREIGN], *paths[RULES], *paths[STAGING]):
+
+        def paths(*kinds: str) -> list[Path]:
+            return list(dict.fromkeys(finding.path for finding in findings if finding.kind in kinds))
+
+        for path in paths(FOREIGN, RULES, MANIFEST):
             yield self._move(path)
-        for path in paths[MANIFEST]:
-            yield self._move(path)
+        for path in paths(MANIFEST):
             yield f"{path}: what this run planned is no longer known; deals it left open no longer count as missing"
-        self._store.journal.finish()
-        kept = []
-        for path in paths[PART]:
-            kept.append((path, *self._proved(path)))
-            yield self._move(path)
-        for path in paths[LINE]:
+        for path in paths(PART):
+            yield from self._keep_proved(path)
+        for path in paths(LINE):
             seeds = [one.seed for one in findings if one.path == path and one.seed is not None]
-            yield self._drop_rows(path, seeds)
-        for folder in dict.fromkeys(path.parent for path in paths[OVERLAP]):
+            yield self._replace(path, _without(read_rows(path), seeds))
+        for folder in dict.fromkeys(path.parent for path in paths(PART, OVERLAP)):
             yield from self._untangle(folder)
-        for path, partition, rows in kept:
-            if len(rows):
-                self._store.add(partition, rows)
-                yield f"{path}: {len(rows)} wins that replay are kept"
-        for path in paths[OLDER]:
-            if path.exists():
-                self._store.journal.replace(path.parent, [read_rows(path)], [path])
-                yield f"{path}: written again in the current schema"
 
-    def _proved(self, path: Path) -> tuple[Partition, pa.Table]:
-        partition = Partition(path.parent.parent.name.partition("=")[2], path.parent.name.partition("=")[2])
+    def _keep_proved(self, path: Path) -> Iterator[str]:
+        """Replace a part whose rows cannot be trusted by its wins that replay."""
+        partition = Partition(*(folder.name.partition("=")[2] for folder in (path.parent.parent, path.parent)))
         variant = self._variants.get(partition.variant)
-        return partition, SCHEMA.empty_table() if variant is None else proved_rows(path, variant, partition.numbering)
+        rows = SCHEMA.empty_table() if variant is None else proved_rows(path, variant, partition.numbering)
+        yield self._replace(path, rows)
+        if len(rows):
+            yield f"{path}: {len(rows)} wins that replay are kept"
 
-    def _drop_rows(self, path: Path, seeds: Sequence[int]) -> str:
+    def _replace(self, path: Path, rows: pa.Table) -> str:
+        """Put rows into the place of a part, of which a copy goes into quarantine first."""
         copy = self._copy(path)
-        table = read_rows(path)
-        rest = _without(table, seeds)
-        self._store.journal.replace(path.parent, [rest] if len(rest) else [], [path])
-        return f"{path}: {len(table) - len(rest)} rows taken out; the part as it was is {copy}"
+        part = part_of(path)
+        if len(rows):
+            part = _spanning(path.parent, [part[1:], seeds_of(rows)[[0, -1]].tolist()])  # its name may be wrong
+            if part.path != path and part.path.exists():
+                part = part_of(path)
+                rows = rows.filter(
+                    pc.and_(pc.greater_equal(rows["seed"], part[1]), pc.less_equal(rows["seed"], part[2]))
+                )
+        if len(rows):
+            self._store.publish(part, rows)
+        if not len(rows) or part.path != path:
+            self._remove(path)
+        return f"{path}: replaced by its {len(rows)} rows that stand; as it was, it is now {copy}"
 
     def _untangle(self, folder: Path) -> Iterator[str]:
         """Merge the parts of a partition that overlap; where two contradict each other, the win that replays stands."""
-        spans = sorted((read_footer(path)[1:3], path) for path in folder.glob("part-*.parquet"))
-        group: list[Path] = []
-        end = -1
-        for (first, last), path in [*spans, ((sys.maxsize, 0), folder)]:
-            if first > end:
+        group: list[Part] = []
+        for part in [*sorted(map(part_of, entries(folder)), key=lambda part: part[1:]), None]:
+            if group and (part is None or part.first > max(one.last for one in group)):
                 if len(group) > 1:
                     yield self._merge(folder, group)
                 group = []
-            group.append(path)
-            end = max(end, last)
+            if part is not None:
+                group.append(part)
 
-    def _merge(self, folder: Path, group: Sequence[Path]) -> str:
-        for path in group:
-            self._copy(path)
+    def _merge(self, folder: Path, group: Sequence[Part]) -> str:
         merged = SCHEMA.empty_table()
-        for path in group:
-            table = read_rows(path)
+        for part in group:
+            self._copy(part.path)
+            table = read_rows(part.path)
             merged = merge_tables(_without_refuted(merged, table), _without_refuted(table, merged))
-        self._store.journal.replace(folder, [merged], group)
-        return f"{folder}: {', '.join(path.name for path in group)} merged; copies are in {self._home}"
+        whole = _spanning(folder, [part[1:] for part in group])
+        self._store.publish(whole, merged)
+        for part in group:
+            if part.path != whole.path:
+                self._remove(part.path)
+        return f"{folder}: {', '.join(part.path.name for part in group)} merged; copies are in {self._home}"
 
     def _move(self, path: Path) -> str:
         target = self._place(path)
@@ -121,9 +117,16 @@ class Repair:
 
     def _copy(self, path: Path) -> Path:
         target = self._place(path)
-        with path.open("rb") as source:
-            files.write_file(target, lambda file: shutil.copyfileobj(source, file))
+        if path not in self._copied:  # else it is the part as this repair found it
+            self._copied.add(path)
+            with path.open("rb") as source:
+                files.write_file(target, lambda file: shutil.copyfileobj(source, file))
+            files.sync_directory(target.parent)
         return target
+
+    def _remove(self, path: Path) -> None:
+        files.remove(path)
+        files.sync_directory(path.parent)
 
     def _place(self, path: Path) -> Path:
         target = self._home / path.relative_to(self._store.data)
@@ -131,12 +134,20 @@ class Repair:
         return target
 
 
+def _spanning(folder: Path, spans: Sequence[Sequence[int]]) -> Part:
+    """Return the part that spans all of these."""
+    first, last = min(span[0] for span in spans), max(span[1] for span in spans)
+    return Part(folder / part_name(first, last), first, last)
+
+
 def proved_rows(path: Path, variant: Variant, numbering: str) -> pa.Table:
     """Return the wins of a damaged part that the referee confirms; none if it cannot be read at all."""
     try:
         with path.open("rb") as file:
-            table = pq.read_table(file, columns=SCHEMA.names, use_threads=False, pre_buffer=False).cast(SCHEMA)
-    except (OSError, ValueError, KeyError, pa.ArrowException):
+            table = pq.ParquetFile(file, pre_buffer=False).read(columns=SCHEMA.names, use_threads=False)
+        table = _readable(table).cast(SCHEMA)
+        table.validate(full=True)
+    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, pa.ArrowException):
         return SCHEMA.empty_table()
     whole = pc.and_(pc.is_valid(table["moves"]), pc.and_(pc.is_valid(table["deals"]), pc.is_valid(table["score"])))
     won = pc.and_(pc.equal(table["verdict"].cast(pa.string()), "won"), pc.and_(pc.is_valid(table["line"]), whole))
@@ -145,6 +156,28 @@ def proved_rows(path: Path, variant: Variant, numbering: str) -> pa.Table:
     table = table.filter(pc.and_(pc.and_(won, within), same))
     table = _without(table, [seed for seed, _ in check_lines(variant, numbering, stored_lines(table))])
     return join_tables([table.take(np.unique(seeds_of(table), return_index=True)[1])])
+
+
+def _readable(table: pa.Table) -> pa.Table:
+    """Drop the rows with a text that is not UTF-8."""
+    try:
+        table.validate(full=True)
+        return table
+    except pa.ArrowInvalid:
+        keep = np.ones(len(table), bool)
+        for place, field in enumerate(table.schema):
+            if pa.types.is_dictionary(field.type) or pa.types.is_string(field.type):
+                values = [_text(value) for value in table.column(place).cast(pa.binary()).to_pylist()]
+                keep &= [value is not None or field.nullable for value in values]
+                table = table.set_column(place, field.name, pa.array(values, pa.string()))
+        return table.filter(pa.array(keep))
+
+
+def _text(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _without(table: pa.Table, seeds: Sequence[int]) -> pa.Table:

@@ -101,12 +101,16 @@ def join_tables(tables: Iterable[pa.Table]) -> pa.Table:
 def merge_tables(old: pa.Table, new: pa.Table) -> pa.Table:
     """Return the rows of two tables, each without repeated seeds; where both have a seed, the one that stands.
 
+    `old` itself comes back where nothing of `new` stands beside or against it.
+
     Raises
     ------
     StoreError
         Two rows contradict each other.
     """
     in_old, in_new, taken = contest(old, new)
+    if len(in_new) == len(new) and not taken.any():
+        return old
     return join_tables([_without(old, in_old[taken]), _without(new, in_new[~taken])])
 
 

@@ -1,4 +1,4 @@
-"""What a part is: its columns, its version, the chain from older versions, and its digest.
+"""What a part is: its columns, its version, and its digest.
 
 A part is a Parquet file of one partition (variant and numbering, which stand in its path only), sorted by seed. Its
 metadata hold the schema's version and a digest of its rows, so that damage is met when the part is read and not in a
@@ -7,9 +7,10 @@ published figure.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -18,10 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.dataset.seeds import LAST_SEED
 from pipeline.errors import StoreError
 
 VERSION = 2
-ROW_GROUP = 131_072
 VERDICTS = ("won", "lost", "unsettled")
 
 REPAIR = "; run 'winnable verify --repair'"  # ends what is said of a part that is damaged
@@ -65,31 +66,32 @@ VOLATILE = ("seconds", "run_id")
 
 
 class Footer(NamedTuple):
-    """What a part says of itself without its rows being read."""
+    """What a part says of itself without its rows being read; `first` and `last` are seeds of rows."""
 
     rows: int
     first: int
     last: int
     rules_hash: str
-    version: int
 
 
 def part_name(first: int, last: int) -> str:
-    """Return the file name of a part with these seeds at its ends."""
+    """Return the file name of a part that spans these seeds, both included."""
     return f"part-{first}-{last}.parquet"
 
 
 def parse_part_name(name: str) -> tuple[int, int] | None:
-    """Return the first and last seed of a part's file name; None if it is no such name."""
+    """Return the first and last seed that a part spans by its file name; None if no part is called so."""
     match = _NAME.fullmatch(name)
-    return (int(match[1]), int(match[2])) if match else None
+    if match is None or not int(match[1]) <= int(match[2]) <= LAST_SEED:
+        return None
+    return int(match[1]), int(match[2])
 
 
 def write_table(table: pa.Table, file: IO[bytes]) -> None:
     """Write rows, sorted by seed, as a part."""
     table = table.replace_schema_metadata({_VERSION_KEY: str(VERSION), _DIGEST_KEY: digest(table)})
     words = [field.name for field in SCHEMA if pa.types.is_dictionary(field.type)]
-    pq.write_table(table, file, compression="zstd", row_group_size=ROW_GROUP, use_dictionary=words)
+    pq.write_table(table, file, compression="zstd", use_dictionary=words)
 
 
 def read_footer(path: Path) -> Footer:
@@ -98,62 +100,76 @@ def read_footer(path: Path) -> Footer:
     Raises
     ------
     FileNotFoundError
-        The part has gone (another command replaced it).
+        The part has gone (a repair has taken it out).
     StoreError
-        It is no readable part of ours, or of a newer version, or its seeds are not those its name says.
+        It is no readable part of ours, or of another version, or has seeds that its name does not span.
     """
-    try:
+    with _reading(path):
         metadata = pq.read_metadata(path)
-    except FileNotFoundError:
-        raise
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(path, error) from error
-    version = _version_of(metadata.metadata, path)
-    if metadata.num_rows == 0:
-        raise StoreError(f"{path}: holds no row{REPAIR}")
-    seeds = _bounds(metadata, "seed", path)
-    hashes = _bounds(metadata, "rules_hash", path)
-    name = parse_part_name(path.name)
-    if name is not None and name != seeds:
-        raise StoreError(
-            f"{path}: its name says seeds {name[0]} to {name[1]}, it holds {seeds[0]} to {seeds[1]}{REPAIR}"
-        )
-    if hashes[0] != hashes[1]:
-        raise StoreError(f"{path}: rows of different rules: rules_hash {hashes[0]} and {hashes[1]}")
-    return Footer(metadata.num_rows, int(seeds[0]), int(seeds[1]), str(hashes[0]), version)
+        _check_version(metadata.metadata, path)
+        if metadata.num_rows == 0:
+            raise StoreError(f"{path}: holds no row{REPAIR}")
+        first, last = map(int, _bounds(metadata, "seed", path))
+        rules, other = map(str, _bounds(metadata, "rules_hash", path))
+        _check_name(path, first, last)
+        if rules != other:
+            raise StoreError(f"{path}: rows of different rules: rules_hash {rules} and {other}")
+        return Footer(metadata.num_rows, first, last, rules)
 
 
 def read_rows(path: Path) -> pa.Table:
-    """Read a part in the current schema, its digest checked.
+    """Read a part, its digest checked.
 
     Raises
     ------
     FileNotFoundError
-        The part has gone (another command replaced it).
+        The part has gone (a repair has taken it out).
     StoreError
         It cannot be read, its rows are not those that were written, or they break the rules of a part.
     """
-    try:
-        with pq.ParquetFile(path) as file:
-            table = file.read(use_threads=file.metadata.num_rows > ROW_GROUP)
-    except FileNotFoundError:
-        raise
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(path, error) from error
-    metadata = table.schema.metadata
-    version = _version_of(metadata, path)
-    if metadata.get(_DIGEST_KEY) != digest(table):
-        raise StoreError(f"{path}: its rows are not those that were written (digest differs){REPAIR}")
-    try:
-        for step in range(version, VERSION):
-            table = MIGRATIONS[step](table)
+    with _reading(path):
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            table = file.read(use_threads=False)
+        _check_version(table.schema.metadata, path)
+        table.validate(full=True)
+        if table.schema.metadata.get(_DIGEST_KEY) != digest(table):
+            raise StoreError(f"{path}: its rows are not those that were written (digest differs){REPAIR}")
+        if table.schema.names != SCHEMA.names:
+            raise StoreError(f"{path}: columns are not those of schema {VERSION}: {', '.join(table.schema.names)}")
         table = table.cast(SCHEMA)
-    except (KeyError, ValueError, pa.ArrowException) as error:
-        raise StoreError(f"{path}: columns are not those of schema {version}: {_first_line(error)}") from error
-    problem = rows_problem(table)
-    if problem:
-        raise StoreError(f"{path}: {problem}{REPAIR}")
-    return table
+        problem = rows_problem(table)
+        if problem:
+            raise StoreError(f"{path}: {problem}{REPAIR}")
+        seeds = table["seed"]
+        _check_name(path, seeds[0].as_py(), seeds[-1].as_py())
+        return table
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn whatever the contents of a file make Arrow and Python raise into an error that names the file.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    StoreError
+        It cannot be read; what the system did not let us read is no case for a repair.
+    """
+    try:
+        yield
+    except (FileNotFoundError, StoreError):
+        raise
+    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, pa.ArrowException) as error:
+        remedy = "" if getattr(error, "errno", None) else REPAIR
+        text = (str(error).splitlines() or [type(error).__name__])[0]
+        raise StoreError(f"{path}: no readable part: {text}{remedy}") from error
+
+
+def _check_name(path: Path, first: int, last: int) -> None:
+    name = parse_part_name(path.name)
+    if name is not None and not name[0] <= first <= last <= name[1]:
+        raise StoreError(f"{path}: its name says seeds {name[0]} to {name[1]}, it holds {first} to {last}{REPAIR}")
 
 
 def digest(table: pa.Table) -> bytes:
@@ -178,6 +194,8 @@ def digest(table: pa.Table) -> bytes:
 
 def rows_problem(table: pa.Table) -> str | None:
     """Return the first thing in rows that no command could have written, with its seed; None if all is well."""
+    if any(table[field.name].null_count for field in SCHEMA if not field.nullable) or not len(table):
+        return "a value is missing" if len(table) else "holds no row"
     seeds = table["seed"].to_numpy()
     order = np.flatnonzero(seeds[1:] <= seeds[:-1])
     if len(order):
@@ -194,6 +212,7 @@ def rows_problem(table: pa.Table) -> str | None:
         (within, "positions are not between 0 and node_limit"),
         (pc.or_(pc.invert(unsettled), pc.equal(table["positions"], table["node_limit"])), "unsettled below its limit"),
         (pc.greater_equal(table["seed"], 0), "a negative seed"),
+        (pc.equal(table["rules_hash"].cast(pa.string()), table["rules_hash"][0].cast(pa.string())), "other rules"),
     )
     for holds, text in rules:
         broken = np.flatnonzero(~holds.to_numpy(zero_copy_only=False))
@@ -202,26 +221,15 @@ def rows_problem(table: pa.Table) -> str | None:
     return None
 
 
-def _deals_from_lines(table: pa.Table) -> pa.Table:
-    """Version 1 had no `deals`: count them in the lines."""
-    deals = pc.count_substring(table["line"], "-").cast(pa.int16())
-    place = table.schema.get_field_index("moves") + 1
-    return table.add_column(place, "deals", deals)
-
-
-MIGRATIONS: dict[int, Callable[[pa.Table], pa.Table]] = {1: _deals_from_lines}
-
-
-def _version_of(metadata: dict[bytes, bytes] | None, path: Path) -> int:
+def _check_version(metadata: dict[bytes, bytes] | None, path: Path) -> None:
     text = (metadata or {}).get(_VERSION_KEY)
     if text is None:
         raise StoreError(f"{path}: not written by winnable (no schema version in it)")
     version = int(text) if re.fullmatch(rb"[0-9]{1,9}", text) else 0
     if version > VERSION:
         raise StoreError(f"{path}: schema {version} is newer than this program's {VERSION}; update winnable")
-    if version != VERSION and version not in MIGRATIONS:
+    if version != VERSION:
         raise StoreError(f"{path}: schema {text[:20].decode(errors='replace')!r} is unknown")
-    return version
 
 
 def _bounds(metadata: Any, column: str, path: Path) -> tuple[Any, Any]:
@@ -244,13 +252,3 @@ def _text_of(values: pa.Array) -> memoryview | bytes:
         return b""
     ends = np.frombuffer(offsets, np.int64 if wide else np.int32)[values.offset : values.offset + len(values) + 1]
     return memoryview(data)[ends[0] : ends[-1]]
-
-
-def _unreadable(path: Path, error: Exception) -> StoreError:
-    """Return the error of a file that is no Parquet, or that the system does not let us read: no case for a repair."""
-    remedy = "" if getattr(error, "errno", None) else REPAIR
-    return StoreError(f"{path}: no readable Parquet file: {_first_line(error)}{remedy}")
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

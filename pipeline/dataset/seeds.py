@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
 import sys
@@ -95,6 +96,15 @@ class Seeds:
             if stop <= 0:
                 break
         return Seeds(tuple(pieces))
+
+    def between(self, start: int, stop: int) -> Seeds:
+        """Return the seeds from `start` to `stop - 1`."""
+        low = max(0, bisect_right(self.ranges, start, key=lambda r: r.start) - 1)
+        pieces = (
+            range(max(piece.start, start), min(piece.stop, stop))
+            for piece in itertools.takewhile(lambda piece: piece.start < stop, self.ranges[low:])
+        )
+        return Seeds(tuple(filter(len_of, pieces)))
 
     def shard(self, number: int, shards: int) -> Seeds:
         """Return the `number`-th (from 1) of `shards` contiguous parts whose sizes differ by at most one."""

@@ -5,19 +5,21 @@
     data/quarantine/  what `verify --repair` took out
     data/.staging/    the lock, and what is being written
 
-Reading needs no lock: a reader takes the parts that are there, and starts again if one was replaced meanwhile. Writing
-needs `writing()`. Both first finish what a killed command left behind.
+A part holds the rows of the seeds that its name spans, as a rule of a block of 65,536: `part-65536-131071.parquet`.
+Rows are added by writing the part anew to `.staging/` and renaming it into place, so whoever reads, with whatever
+program, finds each deal once, as it was before or after. Reading needs no lock; writing needs `writing()`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import re
-import time
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,26 +27,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.dataset import files, lock
-from pipeline.dataset.journal import Journal
-from pipeline.dataset.rows import join_tables, merge_tables, seeds_of, supersedes
+from pipeline.dataset.rows import merge_tables, seeds_of, supersedes
 from pipeline.dataset.schema import (
     COLUMNS,
     MOVE_OR_REPAIR,
     SCHEMA,
-    VERSION,
-    Footer,
     parse_part_name,
+    part_name,
     read_footer,
     read_rows,
+    write_table,
 )
-from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.seeds import LAST_SEED, Seeds
 from pipeline.errors import StoreError
 
-PART_ROWS = 1_048_576  # a compacted part holds at most this many rows
-SMALL_ROWS = 131_072  # a part of at most this many rows is rewritten at once when rows fall into its range
+BLOCK = 65_536  # seeds a part spans, unless a part that is there already has some of them
 
 _ID = re.compile(r"[a-z0-9-]+")
-T = TypeVar("T")
 
 
 class Partition(NamedTuple):
@@ -58,10 +57,11 @@ class Partition(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A file of a partition and what its footer says."""
+    """A file of a partition and the seeds that its name spans, both ends included."""
 
     path: Path
-    footer: Footer
+    first: int
+    last: int
 
 
 class Store:
@@ -79,9 +79,7 @@ class Store:
         self.runs = self.data / "runs"
         self.staging = self.data / ".staging"
         self.quarantine = self.data / "quarantine"
-        self.journal = Journal(self.staging, self.outcomes)
         self._writing = False
-        self._footers: dict[Path, tuple[tuple[int, int, int], Footer]] = {}
 
     # ---- reading
 
@@ -93,64 +91,73 @@ class Store:
         StoreError
             Something under `outcomes/` is not ours.
         """
-        self.recover()
         found = []
         for above in entries(self.outcomes):
             check_folder(above, "variant")
             for folder in entries(above):
                 check_folder(folder, "numbering")
-                if any(self._part_paths(folder)):
-                    found.append(Partition(above.name.partition("=")[2], folder.name.partition("=")[2]))
+                partition = Partition(above.name.partition("=")[2], folder.name.partition("=")[2])
+                if self.parts(partition):
+                    found.append(partition)
         return sorted(found)
 
     def parts(self, partition: Partition) -> list[Part]:
-        """List a partition's parts by seed, their footers checked against their names and each other.
+        """List a partition's parts by seed.
 
         Raises
         ------
         StoreError
-            A part is damaged, foreign or newer, two parts overlap, or their rules differ.
+            One is not called like a part, or two span the same seed.
         """
-        return self._consistent(partition, lambda parts: parts)
+        folder = self.folder(partition)
+        parts = sorted(map(part_of, entries(folder)), key=lambda part: part[1:])
+        for one, other in itertools.pairwise(parts):
+            if other.first <= one.last:
+                raise StoreError(
+                    f"{folder}: {one.path.name} and {other.path.name} overlap, a seed may stand twice; run "
+                    "'winnable verify'"
+                )
+        return parts
 
-    def read(self, variant: str, numbering: str = "native", columns: Sequence[str] | None = None) -> pa.Table:
-        """Return a partition's rows by seed; an empty table if there is none.
-
-        Parameters
-        ----------
-        columns
-            Names of columns; all by default.
+    def scan(
+        self, partition: Partition, columns: Sequence[str] = COLUMNS, *, first: int = 0, last: int = LAST_SEED
+    ) -> Iterator[pa.Table]:
+        """Yield the rows of the seeds `first` to `last` in ascending order, a part at a time.
 
         Raises
         ------
         StoreError
-            The partition cannot be trusted as it is.
+            A part is damaged, foreign or newer, or the rules of two parts differ.
         """
-        names = list(COLUMNS if columns is None else columns)
-        empty = SCHEMA.empty_table().select(names)
-
-        def gather(parts: list[Part]) -> pa.Table:
-            tables = [read_rows(part.path).select(names) for part in parts]
-            return pa.concat_tables([empty, *tables]).unify_dictionaries()
-
-        return self._consistent(Partition(variant, numbering), gather)
-
-    def scan(self, partition: Partition) -> Iterator[pa.Table]:
-        """Yield a partition's rows by seed, a part at a time."""
-        done, parts = -1, self.parts(partition)
-        while parts:
-            try:
-                table = read_rows(parts[0].path)
-            except FileNotFoundError:
-                parts = [part for part in self.parts(partition) if part.footer.last > done]
+        rules: str | None = None
+        for part in self.parts(partition):
+            if part.last < first or part.first > last:
                 continue
-            yield table if parts[0].footer.first > done else table.filter(pc.greater(table["seed"], done))
-            done = parts.pop(0).footer.last
+            try:
+                table = read_rows(part.path)
+            except FileNotFoundError:  # a repair has taken it out
+                continue
+            here = table["rules_hash"][0].as_py()
+            if rules not in (None, here):
+                raise StoreError(f"{part.path}: rules_hash {here}, that of the parts before it is {rules}")
+            rules = here
+            if part.first < first or part.last > last:
+                seeds = seeds_of(table)
+                table = table[seeds.searchsorted(first) : seeds.searchsorted(last, side="right")]
+            if len(table):
+                yield table.select(list(columns))
+
+    def read(self, variant: str, numbering: str = "native", columns: Sequence[str] = COLUMNS) -> pa.Table:
+        """Return all of a partition's rows by seed, none if there is no such partition (see `scan`)."""
+        tables = self.scan(Partition(variant, numbering), columns)
+        return pa.concat_tables([SCHEMA.empty_table().select(list(columns)), *tables]).unify_dictionaries()
 
     def rules_hash(self, partition: Partition) -> str | None:
         """Return the hash of the rules a partition was settled under; None if it is empty."""
-        parts = self.parts(partition)
-        return parts[0].footer.rules_hash if parts else None
+        for part in self.parts(partition):
+            with contextlib.suppress(FileNotFoundError):
+                return read_footer(part.path).rules_hash
+        return None
 
     def check_rules(self, partition: Partition, rules_hash: str) -> None:
         """Refuse a partition that was settled under other rules.
@@ -180,43 +187,32 @@ class Store:
             Whether rows left unsettled at this limit are missing too if one by `solver` would replace them; one at a
             larger limit stands whatever came of it, so it is done.
         """
-        table = self.read(*partition, ["seed", "verdict", "node_limit", "solver"])
-        return seeds.without(seeds_of(table)[done_mask(table, nodes, retry=retry, solver=solver)])
+        if not seeds:
+            return seeds
+        missing: list[range] = []
+        next_seed = seeds.first
+        columns = ("seed", "verdict", "node_limit", "solver")
+        for table in self.scan(partition, columns, first=seeds.first, last=seeds.last):
+            stop = int(seeds_of(table)[-1]) + 1
+            done = seeds_of(table)[done_mask(table, nodes, retry=retry, solver=solver)]
+            missing += seeds.between(next_seed, stop).without(done).ranges
+            next_seed = stop
+        return Seeds.of([*missing, *seeds.between(next_seed, seeds.last + 1).ranges])
 
     def folder(self, partition: Partition) -> Path:
         """Return a partition's directory."""
         return self.outcomes / f"variant={partition.variant}" / f"numbering={partition.numbering}"
 
-    def recover(self) -> None:
-        """Finish what a killed command left: its journal, its postponed rows, its half-written files.
-
-        Raises
-        ------
-        StoreError
-            It cannot be finished (no access, or the journal is damaged).
-        """
-        if self._writing or not self.staging.is_dir():
-            return
-        if not self.journal.path.exists() and next(self.staging.glob("pending.*"), None) is None:
-            return
-        try:
-            with self.writing("recovery"):
-                return
-        except lock.BusyError:
-            self._wait_for_journal()
-
     # ---- writing
 
     @contextlib.contextmanager
-    def writing(self, command: str, *, recover: bool = True) -> Iterator[None]:
+    def writing(self, command: str) -> Iterator[None]:
         """Hold the dataset for writing; everything below `writing` needs it.
 
         Parameters
         ----------
         command
             What others are told that the holder is doing.
-        recover
-            Whether to finish first what a killed command left.
 
         Raises
         ------
@@ -231,10 +227,8 @@ class Store:
         with lock.hold(self.staging, command, timeout=1.0):
             self._writing = True
             try:
-                if recover:
-                    self.journal.finish()
-                    self.journal.sweep()
-                    self.merge_pending()
+                for path in [*self.staging.glob("*.tmp"), *self.staging.glob("new-*.parquet")]:
+                    files.remove(path)  # a killed command had not finished it
                 yield
             finally:
                 self._writing = False
@@ -242,110 +236,46 @@ class Store:
     def add(self, partition: Partition, table: pa.Table) -> None:
         """Add rows, sorted by seed without repeats; where the partition has a seed already, the stronger row stands.
 
-        Rows between the parts become parts of their own; a small part they fall into is split around them; rows that
-        fall into a large part are postponed until `merge_pending`.
+        Each part that gets rows is replaced in one step; killed between two parts, the same call again adds the rest.
+
+        Raises
+        ------
+        StoreError
+            A row contradicts the one that is there, or is of other rules; a part is damaged; the disk is full.
         """
-        postponed = self._add(partition, table, SMALL_ROWS)
-        if len(postponed):
-            self.journal.postpone(*partition, postponed)
+        parts, seeds = self.parts(partition), seeds_of(table)
+        start = 0
+        while start < len(table):
+            part = self._home(partition, parts, int(seeds[start]))
+            stop = int(np.searchsorted(seeds, part.last, side="right"))
+            rows = table[start:stop]
+            present = read_rows(part.path) if part in parts else rows[:0]
+            if len(present):
+                check_same_rules(part.path, present, rows)
+            merged = merge_tables(present, rows)
+            if merged is not present:
+                self.publish(part, merged)
+            start = stop
 
-    def merge_pending(self) -> None:
-        """Merge the postponed rows into their partitions."""
-        waiting: dict[Partition, list[Path]] = {}
-        for variant, numbering, path in self.journal.pending():
-            waiting.setdefault(Partition(variant, numbering), []).append(path)
-        for partition, paths in waiting.items():
-            rows = SCHEMA.empty_table()
-            for path in paths:
-                rows = merge_tables(rows, read_rows(path))
-            self._add(partition, rows, None)
-            for path in paths:
-                files.remove(path)
+    def publish(self, part: Part, table: pa.Table) -> None:
+        """Put rows into the place of a part, all or nothing."""
+        files.make_directory(part.path.parent)
+        staged = self.staging / f"new-{os.getpid()}.parquet"
+        files.write_file(staged, lambda file: write_table(table, file))
+        files.rename(staged, part.path)
+        files.sync_directory(part.path.parent)
 
-    def compact(self, partition: Partition, *, part_rows: int = PART_ROWS) -> tuple[int, int]:
-        """Join neighbouring small parts; return the numbers of parts before and after.
-
-        A part of more than half of `part_rows` rows and of the current schema stays as it is, so that a dataset that
-        grows by a little every night is not rewritten every night.
-        """
-        parts = self.parts(partition)
-        after = 0
-        for group in _groups(parts, part_rows):
-            after += 1
-            if len(group) > 1 or group[0].footer.version != VERSION:
-                rows = join_tables(read_rows(part.path) for part in group)
-                self.journal.replace(self.folder(partition), [rows], [part.path for part in group])
-        return len(parts), after
-
-    # ---- within
-
-    def _add(self, partition: Partition, table: pa.Table, at_most: int | None) -> pa.Table:
-        """Add rows; return those that fall into a part of more than `at_most` rows."""
-        if len(table) == 0:
-            return table
-        folder, parts, seeds = self.folder(partition), self.parts(partition), seeds_of(table)
-        place = np.searchsorted([part.footer.first for part in parts], seeds, side="right") - 1
-        lasts = np.array([*(part.footer.last for part in parts), -1])
-        inside = seeds <= lasts[place]  # place -1, before the first part, finds the -1 at the end
-        postponed = [table[:0]]
-        starts = np.flatnonzero(np.diff(place * 2 + inside, prepend=-4))
-        for start, stop in zip(starts, [*starts[1:], len(seeds)], strict=True):
-            rows, part = table[start:stop], parts[place[start]] if inside[start] else None
-            if part is None:
-                self.journal.append(folder, rows)
-            elif at_most is not None and part.footer.rows > at_most:
-                postponed.append(rows)
-            else:
-                self.journal.replace(folder, _split_around(read_rows(part.path), rows), [part.path])
-        return pa.concat_tables(postponed)
-
-    def _consistent(self, partition: Partition, use: Callable[[list[Part]], T]) -> T:
-        """Call `use` on the parts; again if another command replaced one of them meanwhile."""
-        for _ in range(100):
-            self.recover()
-            with contextlib.suppress(FileNotFoundError):
-                parts = self._read_parts(partition)
-                result = use(parts)
-                if self._writing or not self.journal.path.exists():
-                    return result
-            time.sleep(0.05)
-        raise StoreError(f"{self.folder(partition)}: parts keep vanishing while they are read")
-
-    def _read_parts(self, partition: Partition) -> list[Part]:
-        folder = self.folder(partition)
-        parts = [Part(path, self._footer(path)) for path in self._part_paths(folder)]
-        parts.sort(key=lambda part: part.footer.first)
-        for one, other in itertools.pairwise(parts):
-            if other.footer.first <= one.footer.last:
-                raise StoreError(
-                    f"{folder}: {one.path.name} and {other.path.name} overlap, a seed may stand twice; run "
-                    "'winnable verify'"
-                )
-            if one.footer.rules_hash != other.footer.rules_hash:
-                raise StoreError(f"{folder}: {one.path.name} and {other.path.name} are of different rules (rules_hash)")
-        return parts
-
-    def _footer(self, path: Path) -> Footer:
-        """Read a footer once: a long run lists its parts every few seconds."""
-        status = path.stat()
-        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-        known = self._footers.get(path)
-        if known is None or known[0] != stamp:
-            known = self._footers[path] = stamp, read_footer(path)
-        return known[1]
-
-    def _part_paths(self, folder: Path) -> Iterator[Path]:
-        for path in entries(folder):
-            check_file(path)
-            yield path
-
-    def _wait_for_journal(self) -> None:
-        """Give the process that holds the lock time to finish its replacement."""
-        for _ in range(200):
-            if not self.journal.path.exists():
-                return
-            time.sleep(0.05)
-        raise StoreError(f"{self.data}: {lock.describe_holder(self.staging)} does not finish its replacement of parts")
+    def _home(self, partition: Partition, parts: Sequence[Part], seed: int) -> Part:
+        """Return the part that spans a seed; a new one spans what no other does of the seed's block."""
+        after = bisect_right([part.first for part in parts], seed)
+        first, last = seed - seed % BLOCK, seed - seed % BLOCK + BLOCK - 1
+        if after > 0:
+            if seed <= parts[after - 1].last:
+                return parts[after - 1]
+            first = max(first, parts[after - 1].last + 1)
+        if after < len(parts):
+            last = min(last, parts[after].first - 1)
+        return Part(self.folder(partition) / part_name(first, last), first, last)
 
 
 def done_mask(table: pa.Table, nodes: int, *, retry: bool, solver: str | None) -> npt.NDArray[np.bool_]:
@@ -361,35 +291,6 @@ def done_mask(table: pa.Table, nodes: int, *, retry: bool, solver: str | None) -
     return mask
 
 
-def _split_around(present: pa.Table, rows: pa.Table) -> list[pa.Table]:
-    """Merge rows into those of a part; what lies before and after them stays apart unless the part is large."""
-    if len(present) > SMALL_ROWS:
-        return [merge_tables(present, rows)]
-    seeds = seeds_of(rows)
-    low, high = np.searchsorted(seeds_of(present), [seeds[0], seeds[-1] + 1])
-    tables = [present[:low], merge_tables(present[low:high], rows), present[high:]]
-    return [table for table in tables if len(table)]
-
-
-def _groups(parts: Sequence[Part], part_rows: int) -> Iterator[list[Part]]:
-    """Gather neighbours into groups of at most `part_rows` rows; large parts stay alone."""
-    group: list[Part] = []
-    rows = 0
-    for part in parts:
-        size = part.footer.rows
-        alone = size > part_rows // 2
-        if group and (alone or rows + size > part_rows):
-            yield group
-            group, rows = [], 0
-        group.append(part)
-        rows += size
-        if alone:
-            yield group
-            group, rows = [], 0
-    if group:
-        yield group
-
-
 def check_folder(path: Path, key: str) -> None:
     """Refuse what is no directory `key=<name>`."""
     name, _, value = path.name.partition("=")
@@ -397,10 +298,19 @@ def check_folder(path: Path, key: str) -> None:
         raise StoreError(f"{path}: expected a directory {key}=<name>{MOVE_OR_REPAIR}")
 
 
-def check_file(path: Path) -> None:
-    """Refuse what is not called like a part."""
-    if parse_part_name(path.name) is None or not path.is_file():
+def part_of(path: Path) -> Part:
+    """Return the part that a file is; refuse what is not called like one."""
+    span = parse_part_name(path.name)
+    if span is None or not path.is_file():
         raise StoreError(f"{path}: no part of winnable{MOVE_OR_REPAIR}")
+    return Part(path, *span)
+
+
+def check_same_rules(path: Path, present: pa.Table, rows: pa.Table) -> None:
+    """Refuse rows of other rules than those of a part."""
+    old, new = (table["rules_hash"][0].as_py() for table in (present, rows))
+    if old != new:
+        raise StoreError(f"{path}: settled under other rules (rules_hash {old}) than the rows to add ({new})")
 
 
 def entries(folder: Path) -> list[Path]:

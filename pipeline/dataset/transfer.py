@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Any, TextIO
 
-import numpy as np
 import pyarrow as pa
 
 from pipeline.dataset import files
@@ -34,7 +33,7 @@ def merge(
     Parameters
     ----------
     target, source
-        The dataset that takes in, held for writing, and the one that is only read (a `Source` is).
+        The dataset that takes in, held for writing, and the one that is only read.
     partitions
         What to take in: its outcomes, and which of its deals were planned.
     variants
@@ -58,25 +57,25 @@ def merge(
         if partition.variant in variants:
             source.check_rules(partition, variants[partition.variant].rules_hash)
         target.check_rules(partition, rules)
-        counts[partition] = _compare(target.read(*partition), source.scan(partition))
+        counts[partition] = _compare(target, source, partition)
     _merge_manifests(target, source, partitions)
     for partition, (added, replaced) in counts.items():
         if added or replaced:
             for table in source.scan(partition):
                 target.add(partition, table)
-            target.merge_pending()
-            target.compact(partition)
         yield partition, added, replaced
 
 
-def _compare(present: pa.Table, tables: Iterable[pa.Table]) -> tuple[int, int]:
+def _compare(target: Store, source: Store, partition: Partition) -> tuple[int, int]:
+    """Count the deals that the target lacks, and those of which the source knows more."""
     added = replaced = 0
-    seeds = seeds_of(present)
-    for table in tables:
-        here = present[slice(*np.searchsorted(seeds, seeds_of(table)[[0, -1]] + [0, 1]))]
-        shared, _, taken = contest(here, table)
-        added += len(table) - len(shared)
-        replaced += int(taken.sum())
+    for table in source.scan(partition):
+        first, last = map(int, seeds_of(table)[[0, -1]])
+        added += len(table)
+        for present in target.scan(partition, first=first, last=last):
+            shared, _, taken = contest(present, table)
+            added -= len(shared)
+            replaced += int(taken.sum())
     return added, replaced
 
 

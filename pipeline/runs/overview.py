@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.dataset.rows import seeds_of
 from pipeline.dataset.store import Partition, Store
@@ -47,22 +49,35 @@ def status_of(store: Store, partition: Partition) -> PartitionStatus:
     StoreError
         The partition cannot be trusted as it is.
     """
-    table = store.read(*partition, ["seed", "verdict", "node_limit"])
+    counts: Counter[str] = Counter()
+    limits: Counter[int] = Counter()
+    first = last = 0
+    for table in store.scan(partition, ("seed", "verdict", "node_limit")):
+        if not counts:
+            first = int(seeds_of(table)[0])
+        last = int(seeds_of(table)[-1])
+        verdicts = table["verdict"].cast(pa.string())
+        counts.update(dict(zip(*_tally(verdicts), strict=True)))
+        limits.update(dict(zip(*_tally(table.filter(pc.equal(verdicts, "unsettled"))["node_limit"]), strict=True)))
     parts = store.parts(partition)
-    seeds, verdicts = seeds_of(table), table["verdict"].cast(pa.string()).to_numpy()
-    limits, counts = np.unique(table["node_limit"].to_numpy()[verdicts == "unsettled"], return_counts=True)
     return PartitionStatus(
         partition=partition,
-        deals=len(table),
-        won=int((verdicts == "won").sum()),
-        lost=int((verdicts == "lost").sum()),
-        unsettled=int((verdicts == "unsettled").sum()),
-        first=int(seeds[0]) if len(seeds) else 0,
-        last=int(seeds[-1]) if len(seeds) else 0,
-        node_limits=tuple((int(limit), int(count)) for limit, count in zip(limits, counts, strict=True)),
+        deals=counts.total(),
+        won=counts["won"],
+        lost=counts["lost"],
+        unsettled=counts["unsettled"],
+        first=first,
+        last=last,
+        node_limits=tuple(sorted(limits.items())),
         parts=len(parts),
         size=sum(part.path.stat().st_size for part in parts),
     )
+
+
+def _tally(column: pa.ChunkedArray) -> tuple[list[Any], list[int]]:
+    """Return the values of a column and how often each is in it."""
+    tally = pc.value_counts(column)
+    return tally.field("values").to_pylist(), tally.field("counts").to_pylist()
 
 
 def estimate_seconds(store: Store, jobs: Sequence[Job], workers: int) -> float | None:
@@ -80,11 +95,13 @@ def estimate_seconds(store: Store, jobs: Sequence[Job], workers: int) -> float |
     for job in jobs:
         if not job.missing:
             continue
-        table = store.read(*job.partition, ["seed", "positions", "seconds"])
-        spent = float(table["seconds"].to_numpy().astype(float).sum())
+        spent, positions, rows, new = 0.0, 0, 0, job.missing
+        for table in store.scan(job.partition, ("seed", "positions", "seconds")):
+            spent += float(table["seconds"].to_numpy().astype(float).sum())
+            positions += int(table["positions"].to_numpy().sum())
+            rows += len(table)
+            new = new.without(seeds_of(table))
         if spent <= 0:
             return None
-        new = job.missing.without(seeds_of(table)).count
-        a_position = spent / float(table["positions"].to_numpy().sum())
-        total += new * spent / len(table) + (job.missing.count - new) * job.deals.nodes * a_position
+        total += new.count * spent / rows + (job.missing.count - new.count) * job.deals.nodes * spent / positions
     return total / workers

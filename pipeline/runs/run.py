@@ -88,8 +88,6 @@ def run(
             variants = tuple(job.deals.variant for job in jobs if job.missing)
             setup = Setup(settler, solver, summary.run_id, variants, settings.memory)
             _settle(settings, store, jobs, summary, setup, stopper, progress or NoProgress(), run_log)
-            for partition in {job.partition for job in jobs if job.counts.settled}:
-                store.compact(partition)
             status = summary.stopped or "finished"
         except KeyboardInterrupt:
             status = INTERRUPTED
@@ -148,7 +146,6 @@ def _settle(
         progress.end()
         try:
             collector.flush()
-            store.merge_pending()
         finally:
             executor.close(now=now)
     summary.stopped = stopper.reason

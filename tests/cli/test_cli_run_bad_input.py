@@ -49,7 +49,6 @@ def dataset(name, content, said):
             ["report"],
             ["verify"],
             ["export"],
-            ["compact"],
             ["merge", "data", "--data", "other"],
         )
     ]
@@ -149,7 +148,6 @@ CASES = {
     "data is a file": Case(["run", *SEEDS, "--data", "data.txt"], 2, "data.txt", {"data.txt": "x"}),
     "data mistyped: verify": nothing(["verify", "--data", "nope"]),
     "data mistyped: export": nothing(["export", "--data", "nope"]),
-    "data mistyped: compact": nothing(["compact", "--data", "nope"]),
     "data mistyped: merge": nothing(["merge", "nope"]),
     "export into no directory": Case(
         ["export", "--out", "nodir/x.csv"], 2, "--out nodir/x.csv: there is no directory nodir"

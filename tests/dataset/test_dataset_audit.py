@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dataset_clock import Clock
 from dataset_rows import a_row
 from runs_games import EASY, score_of, winning_line
 
@@ -16,8 +17,8 @@ from pipeline.dataset.manifest import read_runs
 from pipeline.dataset.repair import Repair
 from pipeline.dataset.replays import check_lines
 from pipeline.dataset.rows import rows_of, table_of
-from pipeline.dataset.schema import SCHEMA, VERSION, digest, read_rows, write_table
-from pipeline.dataset.store import Partition, Store
+from pipeline.dataset.schema import SCHEMA, VERSION, digest, part_name, read_rows, write_table
+from pipeline.dataset.store import Part, Partition, Store
 from pipeline.errors import SolverFault, StoreError
 from pipeline.game.lines import parse_line
 from pipeline.runs.executors import InlineExecutor, ProcessExecutor
@@ -50,8 +51,9 @@ def store(tmp_path):
     """A sound dataset of two parts, seeds 1-6 and 7-12."""
     store = Store(tmp_path / "data")
     with store.writing("test"):
-        for seeds in (range(1, 7), range(7, 13)):
-            store.add(GAMES, table_of(map(game_row, seeds)))
+        for first, last in ((1, 6), (7, 12)):
+            rows = table_of(map(game_row, range(first, last + 1)))
+            store.publish(Part(store.folder(GAMES) / part_name(first, last), first, last), rows)
         (store.runs / "r1.json").write_text(json.dumps(MANIFEST))
     return store
 
@@ -79,17 +81,17 @@ def rewrite(path, table, metadata=None):
 def truncated(store):
     whole = part(store).read_bytes()
     part(store).write_bytes(whole[: len(whole) // 2])
-    return audit.PART, part(store), "no readable Parquet file"
+    return audit.PART, part(store), "no readable part"
 
 
 def empty_file(store):
     part(store).write_bytes(b"")
-    return audit.PART, part(store), "no readable Parquet file"
+    return audit.PART, part(store), "no readable part"
 
 
 def noise(store):
     part(store).write_bytes(bytes(range(256)) * 400)
-    return audit.PART, part(store), "no readable Parquet file"
+    return audit.PART, part(store), "no readable part"
 
 
 def foreign_text(store):
@@ -167,21 +169,14 @@ def other_rules(store):
     return audit.RULES, part(store), "rules_hash ffffffffffffffff"
 
 
-def a_broken_journal(store):
-    store.journal.path.write_text("{")
-    return audit.STAGING, store.journal.path, "cannot be read"
-
-
-def a_journal_that_leads_outside(store):
-    plan = {"folder": "../../etc", "come": {}, "go": ["part-1-2.parquet"]}
-    store.journal.path.write_text(json.dumps(plan))
-    return audit.STAGING, store.journal.path, "no journal of winnable"
-
-
-def a_broken_pending_table(store):
-    path = store.staging / "pending.easy-game.native.1.1.parquet"
-    path.write_bytes(b"PAR1")
-    return audit.STAGING, path, "no readable Parquet file"
+def not_utf8(store):
+    """Seed 3 has a line that no text can be, with a digest that fits."""
+    table = read_rows(part(store))
+    pairs = zip(table["seed"].to_pylist(), table["line"].to_pylist(), strict=True)
+    lines = pa.array([b"\xff\xfe" if seed == 3 else line and line.encode() for seed, line in pairs], pa.binary())
+    text = pa.Array.from_buffers(pa.string(), len(lines), lines.buffers(), lines.null_count)
+    rewrite(part(store), table.set_column(5, table.schema.field(5), text))
+    return audit.PART, part(store), "UTF8"
 
 
 DAMAGES = [
@@ -201,9 +196,7 @@ DAMAGES = [
     renamed,
     a_missing_column,
     other_rules,
-    a_broken_journal,
-    a_journal_that_leads_outside,
-    a_broken_pending_table,
+    not_utf8,
 ]
 
 
@@ -228,11 +221,11 @@ def test_damage_is_found_refused_and_repaired(store, damage):
     # Nobody else counts wrong.
     with pytest.raises(StoreError) as refused:
         read_all(Store(store.data))
-    if damage in (changed_rows, truncated, renamed):
+    if damage in (changed_rows, truncated, renamed, not_utf8):
         assert str(refused.value).endswith("; run 'winnable verify --repair'")
 
     before = path.read_bytes() if path.is_file() else None
-    with store.writing("repair", recover=False):
+    with store.writing("repair"):
         done = list(Repair(store, RULES).mend(result.findings))
     assert done
     assert check(store).findings == []
@@ -242,7 +235,7 @@ def test_damage_is_found_refused_and_repaired(store, damage):
         assert kept[0].read_bytes() == before
     seeds = {row.seed for row in rows_of(store.read(*GAMES))}
     assert seeds >= set(range(7, 13))
-    if kind in (audit.FOREIGN, audit.STAGING, audit.OVERLAP):
+    if kind in (audit.FOREIGN, audit.OVERLAP):
         assert seeds == set(range(1, 13))
 
 
@@ -263,7 +256,7 @@ def test_a_flipped_bit_is_found_or_makes_no_difference(store):
 @pytest.mark.parametrize("damage", [changed_rows, renamed, newer_schema], ids=lambda damage: damage.__name__)
 def test_wins_in_a_damaged_part_that_replay_are_kept(store, damage):
     damage(store)
-    with store.writing("repair", recover=False):
+    with store.writing("repair"):
         list(Repair(store, RULES).mend(check(store).findings))
     rows = {row.seed: row for row in rows_of(store.read(*GAMES))}
     assert set(rows) == set(range(1, 13)) - {UNSETTLED}
@@ -295,7 +288,7 @@ def test_a_line_that_does_not_replay_is_found_and_taken_out(store, make):
     with pytest.raises(SolverFault, match=r"2 faults; .*part-1-6\.parquet: row 2 \(seed 3\)") as caught:
         result.raise_if_faulty()
     assert caught.value.exit_code == 4
-    with store.writing("repair", recover=False):
+    with store.writing("repair"):
         list(Repair(store, RULES).mend(result.findings))
     assert check(store).findings == []
     assert [row.seed for row in rows_of(store.read(*GAMES))] == [1, 2, *range(5, 13)]
@@ -308,7 +301,7 @@ def test_overlapping_parts_are_merged_by_strength(store):
     path = part(store, "part-3-8.parquet")
     with path.open("wb") as file:
         write_table(table_of([strong, against]), file)
-    with store.writing("repair", recover=False):
+    with store.writing("repair"):
         list(Repair(store, RULES).mend(check(store).findings))
     rows = {row.seed: row for row in rows_of(store.read(*GAMES))}
     assert set(rows) == set(range(1, 13))
@@ -350,7 +343,7 @@ def test_a_broken_manifest_is_refused_found_and_set_aside(store, text, said):
     with pytest.raises(StoreError, match="--repair") as caught:
         result.raise_if_faulty()
     assert str(caught.value).count("--repair") == 1
-    with store.writing("repair", recover=False):
+    with store.writing("repair"):
         done = list(Repair(store, RULES).mend(result.findings))
     assert any("r1.json: what this run planned is no longer known" in line for line in done)
     assert check(store).findings == []
@@ -362,29 +355,6 @@ def test_lines_of_a_variant_nobody_knows_are_said_to_be_unread(store):
     assert (result.lines, result.unread, result.unknown) == (0, 10, [GAMES])
     assert Audit(store, {}).check(sample=12).unread == 10
     assert check(store).unread == 0
-
-
-def older(store):
-    """Write a part as schema 1 did."""
-    table = read_rows(part(store)).drop_columns(["deals"])
-    rewrite(part(store), table, {b"winnable.schema": b"1"})
-
-
-def test_a_part_of_an_older_schema_is_read_and_made_new(store):
-    expected = store.read(*GAMES)
-    older(store)
-    assert store.read(*GAMES).equals(expected)
-    result = check(store)
-    assert [(one.kind, one.path.name) for one in result.findings] == [(audit.OLDER, "part-1-6.parquet")]
-    result.raise_if_faulty()
-    with store.writing("compact"):
-        store.compact(GAMES, part_rows=6)
-    assert check(store).findings == []
-    assert store.read(*GAMES).equals(expected)
-    older(store)
-    with store.writing("repair", recover=False):
-        list(Repair(store, RULES).mend(check(store).findings))
-    assert check(store).findings == []
 
 
 def test_hidden_files_are_nobodys_business(store):
@@ -399,54 +369,46 @@ def test_several_damages_at_once(store):
     foreign_text(store)
     shutil.copy(part(store, "part-7-12.parquet"), part(store, "part-8-12.parquet"))
     result = check(store)
-    assert {one.kind for one in result.findings} == {audit.PART, audit.FOREIGN}
-    assert len(result.findings) == 3
-    with store.writing("repair", recover=False):
+    kinds = sorted(one.kind for one in result.findings)
+    assert kinds == [audit.FOREIGN, audit.OVERLAP, audit.PART, audit.PART]
+    with store.writing("repair"):
         list(Repair(store, RULES).mend(result.findings))
     assert check(store).findings == []
     assert {row.seed for row in rows_of(store.read(*GAMES))} == set(range(7, 13))
 
 
-@pytest.mark.parametrize("sample", [None, 12])
-@pytest.mark.parametrize("reader", ["read_footer", "read_rows"])
-@pytest.mark.parametrize("name", ["part-1-6.parquet", "part-7-12.parquet"])
-def test_parts_joined_by_another_command_meanwhile_are_looked_at_all_the_same(store, monkeypatch, name, reader, sample):
-    read = getattr(audit, reader)
-
-    def read_late(path):
-        if path.name == name and len(store.parts(GAMES)) > 1:
-            with store.writing("compact"):
-                store.compact(GAMES)
-        return read(path)
-
-    damage_a_line(store, 12)
-    monkeypatch.setattr(audit, reader, read_late)
-    result = check(store, sample)
-    assert [(finding.kind, finding.row, finding.seed) for finding in result.findings] == [(audit.LINE, 11, 12)]
-    assert result.findings[0].path.name == "part-1-12.parquet"
-    if sample is None:
-        assert (result.rows, result.lines) == (12, 10)
+def damage_everything(store):
+    """A wrong line, a wrong digest, two parts that overlap, a spoilt footer, a broken manifest, a wrong name."""
+    folder = store.folder(GAMES)
+    for first, last in ((13, 18), (16, 21), (22, 24), (25, 27), (30, 32)):
+        rows = table_of(map(game_row, range(first, last + 1)))
+        store.publish(Part(folder / part_name(first, last), first, last), rows)
+    bad_lines(store)
+    rewrite(part(store, "part-22-24.parquet"), read_rows(part(store, "part-22-24.parquet")), {b"winnable.digest": b"0"})
+    part(store, "part-25-27.parquet").write_bytes(part(store, "part-25-27.parquet").read_bytes()[:-3] + b"xxx")
+    part(store, "part-30-32.parquet").rename(part(store, "part-30-31.parquet"))
+    (store.runs / "r1.json").write_text("{")
 
 
-def test_a_partition_is_listed_again_when_a_replacement_was_at_work(store, monkeypatch):
-    damage_a_line(store, 12)
-    hidden = store.staging / "hidden"
-    store.staging.mkdir(exist_ok=True)
-    part(store, "part-7-12.parquet").rename(hidden)
-    store.journal.path.write_text("{}")
+def test_a_repair_killed_at_any_step_keeps_what_an_undisturbed_one_keeps(store, tmp_path, monkeypatch):
+    clock = Clock(monkeypatch)
 
-    def finish(_seconds):
-        hidden.rename(part(store, "part-7-12.parquet"))
-        store.journal.path.unlink()
+    def repair(store):
+        def act():
+            with store.writing("repair"):
+                list(Repair(store, RULES).mend(check(store).findings))
 
-    monkeypatch.setattr(audit.Audit, "_check_staging", lambda _self: None)
-    monkeypatch.setattr(audit.time, "sleep", finish)
-    assert [(finding.kind, finding.seed) for finding in check(store).findings] == [(audit.LINE, 12)]
+        return act
 
-
-def damage_a_line(store, seed):
-    """Give a won deal the line of another one."""
-    path = next(one.path for one in store.parts(GAMES) if one.footer.first <= seed <= one.footer.last)
-    rows = rows_of(read_rows(path))
-    rows[-1] = rows[-1]._replace(**{key: getattr(rows[-2], key) for key in ("line", "moves", "deals", "score")})
-    rewrite(path, table_of(rows))
+    damage_everything(store)
+    undisturbed = Store(shutil.copytree(store.data, tmp_path / "undisturbed"))
+    steps = clock.run(repair(undisturbed))
+    expected = rows_of(undisturbed.read(*GAMES))
+    assert [row.seed for row in expected] == [1, 2, *range(5, 25), 30, 31, 32]
+    assert check(undisturbed).findings == []
+    for step in range(1, steps + 1):
+        killed = Store(shutil.copytree(store.data, tmp_path / f"killed-{step}"))
+        clock.run(repair(killed), step)
+        repair(Store(killed.data))()
+        assert rows_of(killed.read(*GAMES)) == expected, step
+        assert check(killed).findings == []

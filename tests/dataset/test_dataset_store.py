@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from pipeline.dataset import store as store_module
 from pipeline.dataset.loading import load_outcomes
 from pipeline.dataset.rows import replaces, rows_of, table_of
-from pipeline.dataset.schema import SCHEMA, read_footer
+from pipeline.dataset.schema import SCHEMA, part_name, read_footer
 from pipeline.dataset.seeds import Seeds
-from pipeline.dataset.store import Partition, Store
+from pipeline.dataset.store import Part, Partition, Store
 from pipeline.errors import StoreError, UsageError
 
 SPIDER = Partition("spider-4", "native")
@@ -42,7 +42,7 @@ def test_added_rows_are_read_back(tmp_path):
     rows = [a_row(3), a_row(1, "unsettled"), a_row(2, "lost")]
     with store.writing("test"):
         store.add(SPIDER, table_of(sorted(rows)))
-    assert names(store) == ["part-1-3.parquet"]
+    assert names(store) == ["part-0-65535.parquet"]
     assert rows_of(Store(tmp_path).read("spider-4")) == sorted(rows)
     assert store.partitions() == [SPIDER]
     assert store.rules_hash(SPIDER) == RULES
@@ -95,62 +95,73 @@ def test_no_rows_change_nothing(tmp_path):
         assert store.partitions() == []
         store.add(SPIDER, a_table([1]))
         store.add(SPIDER, a_table([]))
-    assert names(store) == ["part-1-1.parquet"]
+    assert names(store) == ["part-0-65535.parquet"]
 
 
-def test_gaps_between_parts_become_parts(tmp_path):
+def test_blocks_are_parts_and_no_other_is_written(tmp_path):
+    store = Store(tmp_path)
+    last = 2**63 - 1
+    with store.writing("test"):
+        store.add(SPIDER, a_table([5, 65535, 65536, last]))
+        assert names(store) == [
+            "part-0-65535.parquet",
+            "part-65536-131071.parquet",
+            f"part-{last - 65535}-{last}.parquet",
+        ]
+        before = [part.path.stat().st_ino for part in store.parts(SPIDER)]
+        store.add(SPIDER, a_table([6]))
+        store.add(SPIDER, a_table([5]))
+    after = [part.path.stat().st_ino for part in store.parts(SPIDER)]
+    assert [one == other for one, other in zip(before, after, strict=True)][1:] == [True, True]
+    assert [row.seed for row in rows_of(store.read("spider-4"))] == [5, 6, 65535, 65536, last]
+    assert list(store.missing(SPIDER, Seeds.of([range(last - 1, last + 1)]), 1)) == [last - 1]
+
+
+def test_new_parts_span_what_the_ones_there_leave_of_their_block(tmp_path):
     store = Store(tmp_path)
     with store.writing("test"):
-        store.add(SPIDER, a_table(range(10, 20)))
-        store.add(SPIDER, a_table([1, 2, 25, 30]))
-    assert names(store) == ["part-1-2.parquet", "part-10-19.parquet", "part-25-30.parquet"]
-
-
-def test_rows_inside_a_small_part_split_it(tmp_path):
-    store = Store(tmp_path)
-    with store.writing("test"):
-        store.add(SPIDER, a_table([5, 900]))
-        store.add(SPIDER, a_table(range(6, 10)))
-    assert names(store) == ["part-5-5.parquet", "part-6-9.parquet", "part-900-900.parquet"]
-
-
-def test_rows_inside_a_large_part_wait_until_the_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_module, "SMALL_ROWS", 5)
-    store = Store(tmp_path)
-    with store.writing("test"):
-        store.add(SPIDER, a_table(range(0, 20, 2), verdict="unsettled"))
-        store.add(SPIDER, table_of([a_row(4, node_limit=2000), a_row(5), a_row(99)]))
-        assert names(store) == ["part-0-18.parquet", "part-99-99.parquet"]
-        assert len(store.read("spider-4")) == 11
-    # Any later command finds the waiting rows.
-    later = Store(tmp_path)
-    table = later.read("spider-4")
-    assert names(later) == ["part-0-18.parquet", "part-99-99.parquet"]
-    assert len(table) == 12
-    assert {row.seed for row in rows_of(table) if row.verdict == "won"} == {4, 5, 99}
-    assert [path.name for path in (tmp_path / ".staging").glob("*.parquet")] == []
+        for first, last in ((10, 19), (65530, 70000)):
+            store.publish(Part(store.folder(SPIDER) / part_name(first, last), first, last), a_table([first, last]))
+        store.add(SPIDER, a_table([1, 15, 30, 65535, 70001]))
+    assert names(store) == [
+        "part-0-9.parquet",
+        "part-10-19.parquet",
+        "part-20-65529.parquet",
+        "part-65530-70000.parquet",
+        "part-70001-131071.parquet",
+    ]
+    seeds = [1, 10, 15, 19, 30, 65530, 65535, 70000, 70001]
+    assert [row.seed for row in rows_of(store.read("spider-4"))] == seeds
+    assert [row.seed for table in store.scan(SPIDER, first=15, last=65530) for row in rows_of(table)] == seeds[2:6]
 
 
 @settings(max_examples=25, deadline=None)
 @given(
     batches=st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=1, max_size=6),
-    small=st.sampled_from([0, 3, 100]),
+    block=st.sampled_from([1, 4, 100]),
 )
-def test_any_order_of_batches_gives_disjoint_parts_and_every_row_once(tmp_path_factory, batches, small):
+def test_any_order_of_batches_gives_disjoint_parts_and_every_row_once(tmp_path_factory, batches, block):
     path = tmp_path_factory.mktemp("store")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store_module, "SMALL_ROWS", small)
+        patch.setattr(store_module, "BLOCK", block)
         store = Store(path)
         with store.writing("test"):
             for batch in batches:
                 store.add(SPIDER, a_table(sorted(batch)))
-            store.merge_pending()
-        seeds = [row.seed for row in rows_of(store.read("spider-4"))]
-        assert seeds == sorted(set().union(*batches))
-        with store.writing("test"):
-            store.compact(SPIDER)
-        assert names(store) == [f"part-{seeds[0]}-{seeds[-1]}.parquet"]
-        assert [row.seed for row in rows_of(store.read("spider-4"))] == seeds
+    seeds = sorted(set().union(*batches))
+    assert [row.seed for row in rows_of(store.read("spider-4"))] == seeds
+    assert len(store.parts(SPIDER)) == len({seed // block for seed in seeds})
+    wanted = Seeds.of([range(3, 28)])
+    assert list(store.missing(SPIDER, wanted, 1)) == sorted(set(wanted) - set(seeds))
+
+
+def test_rows_of_other_rules_are_not_added(tmp_path):
+    store = Store(tmp_path)
+    with store.writing("test"):
+        store.add(SPIDER, a_table([1]))
+        with pytest.raises(StoreError, match="other rules"):
+            store.add(SPIDER, a_table([2], rules_hash="f" * 16))
+    assert [row.seed for row in rows_of(store.read("spider-4"))] == [1]
 
 
 def test_what_is_missing(tmp_path):
@@ -174,19 +185,6 @@ def test_what_is_missing(tmp_path):
     assert list(store.missing(Partition("spider-4", "pysol"), seeds, 1)) == [1, 2, 3, 4, 5, 6]
 
 
-def test_compaction_leaves_large_parts_alone(tmp_path):
-    store = Store(tmp_path)
-    with store.writing("test"):
-        for start, stop in [(0, 7), (7, 9), (9, 12), (12, 14), (14, 20)]:
-            store.add(SPIDER, a_table(range(start, stop)))
-        before = (store.folder(SPIDER) / "part-0-6.parquet").stat().st_mtime_ns
-        assert store.compact(SPIDER, part_rows=10) == (5, 3)
-        assert names(store) == ["part-0-6.parquet", "part-7-13.parquet", "part-14-19.parquet"]
-        assert store.compact(SPIDER, part_rows=10) == (3, 3)
-    assert (store.folder(SPIDER) / "part-0-6.parquet").stat().st_mtime_ns == before
-    assert len(store.read("spider-4")) == 20
-
-
 def test_one_dataset_has_one_writer(tmp_path):
     store, other = Store(tmp_path), Store(tmp_path)
     with store.writing("run"):
@@ -194,8 +192,8 @@ def test_one_dataset_has_one_writer(tmp_path):
             pass
         store.add(SPIDER, a_table([1]))
         assert len(other.read("spider-4")) == 1
-    with other.writing("compact"):
-        other.compact(SPIDER)
+    with other.writing("test"):
+        other.add(SPIDER, a_table([2]))
 
 
 STRENGTHS = [
@@ -237,6 +235,6 @@ def test_footer_says_what_a_part_holds(tmp_path):
     store = Store(tmp_path)
     with store.writing("test"):
         store.add(SPIDER, a_table([7, 9]))
-    footer = read_footer(store.folder(SPIDER) / "part-7-9.parquet")
+    footer = read_footer(store.folder(SPIDER) / "part-0-65535.parquet")
     assert (footer.rows, footer.first, footer.last, footer.rules_hash) == (2, 7, 9, RULES)
-    assert pa.parquet.read_schema(store.folder(SPIDER) / "part-7-9.parquet").field("seconds").metadata[b"volatile"]
+    assert pa.parquet.read_schema(store.folder(SPIDER) / "part-0-65535.parquet").field("seconds").metadata[b"volatile"]
