@@ -12,7 +12,7 @@ import click
 from pipeline.cli import boards, options, records
 
 if TYPE_CHECKING:
-    from pipeline.pools.building import Listeners
+    from pipeline.pools.building import Listeners, Order
     from pipeline.pools.daily import Daily
     from pipeline.pools.pool import Pool
     from pipeline.runs.settling import Settling
@@ -24,6 +24,18 @@ _OUT = click.option(
     metavar="FILE",
     help="Write into this file.  [default: standard output]",
 )
+
+
+def _levels(_context: click.Context, _param: click.Parameter, text: str) -> range:
+    """Read `3`, `2:4` or `2..4`."""
+    import re
+
+    match = re.fullmatch(r"([1-5])(?:(?::|\.\.)([1-5]))?", text)
+    if match is None or (match[2] and match[2] < match[1]):
+        raise click.BadParameter(
+            f"{text!r} is not a valid difficulty: expected 1 (easiest) to 5 (hardest), or a range like 2:4"
+        )
+    return range(int(match[1]), int(match[2] or match[1]) + 1)
 
 
 @click.group()
@@ -60,6 +72,16 @@ def pool() -> None:
     metavar="N",
     help="First seed to try.",
 )
+@click.option(
+    "--difficulty",
+    "levels",
+    default="1:5",
+    show_default=True,
+    callback=_levels,
+    metavar="D",
+    help="Only deals of a difficulty from 1 (easiest) to 5 (hardest), or a range such as 2:4.",
+)
+@click.option("--force", is_flag=True, help="Replace another pool, or any other file, at --out.")
 @options.numbering_option
 @options.nodes_option()
 @options.workers_option
@@ -70,6 +92,8 @@ def build(
     count: int,
     out: Path,
     first: int,
+    levels: range,
+    force: bool,
     numbering: str | None,
     nodes: int | None,
     workers: int | None,
@@ -79,14 +103,17 @@ def build(
     r"""Settle consecutive deals until enough are won, and write them as a pool.
 
     Verdicts in the dataset are used and new ones stored there, so after Ctrl-C the same command continues. Which deals
-    the pool holds depends only on the first seed and the node limit.
+    the pool holds depends only on the first seed, the node limit and the difficulty. A pool built by the same command
+    with a smaller --count is extended; any other file needs --force.
 
     \b
-    Example:
+    Examples:
       winnable pool build --variant spider-1 --count 10000 --out spider-1.parquet
+      winnable pool build --variant spider-4 --count 100 --difficulty 1:2 --out easy.parquet
     """
     from pipeline.game.deals import deal
-    from pipeline.pools.building import Order, build_pool
+    from pipeline.pools.building import Order, build_pool, extra_deals
+    from pipeline.pools.difficulty import LEVELS
     from pipeline.pools.pool import write_pool
     from pipeline.runs.logs import show_on_terminal
     from pipeline.solver import DEFAULT_LIMIT
@@ -95,12 +122,42 @@ def build(
     name = options.setting("numbering", numbering, "native")
     deal(rules, first, name)
     options.check_place("--out", out, replaced=True)
-    order = Order(rules, count, name, options.setting("nodes", nodes, DEFAULT_LIMIT), first)
+    order = Order(rules, count, name, options.setting("nodes", nodes, DEFAULT_LIMIT), first, levels)
+    if not force:
+        _keep_other(out, order)
     show_on_terminal(verbosity)
     built = _build(lambda settling, listeners: build_pool(order, settling, listeners), data, workers, verbosity)
     write_pool(built, out)
     header = built.header
     options.message(f"wrote {out}: {header.deals:,} won of {records.counted(header.tried, 'deal')} tried", verbosity)
+    place = options.data_directory(data)
+    if len(levels) == len(LEVELS) and (extra := extra_deals(built, place)):
+        more = f"{records.counted(extra, 'more deal')} won"
+        options.message(f"{place} has {more}: --count {header.deals + extra} takes them without a search", verbosity)
+
+
+def _keep_other(out: Path, order: Order) -> None:
+    """Refuse to replace a file that is not a pool of this order with at most as many deals.
+
+    Raises
+    ------
+    UsageError
+        Names the file and what it is.
+    """
+    from pipeline.errors import DataError, UsageError
+    from pipeline.pools.pool import read_pool
+
+    if not out.exists():
+        return
+    try:
+        there = read_pool(out, check=False)
+    except DataError:
+        raise UsageError(f"--out {out}: the file is not a pool; give another name, or --force to replace it") from None
+    if not order.made(there) or there.header.deals > order.count:
+        header = there.header
+        what = f"{header.deals} deals of {header.variant}/{header.numbering} from seed {header.first_seed} at "
+        what += f"{header.node_limit:,} positions, difficulty {', '.join(map(str, header.levels))}"
+        raise UsageError(f"--out {out}: the pool there has {what}; give another name, or --force to replace it")
 
 
 def _build(make: Any, data: Path | None, workers: int | None, verbosity: int) -> Pool:
@@ -209,24 +266,14 @@ def show(file: Path, output_format: str) -> None:
         )
         return
     for key, value in header.items():
-        text = ", ".join(value) if isinstance(value, tuple) else f"{value:,}" if key == "node_limit" else value
+        text = (
+            ", ".join(map(str, value)) if isinstance(value, tuple) else f"{value:,}" if key == "node_limit" else value
+        )
         click.echo(f"{key.replace('_', ' ')}: {text}")
     for level in LEVELS:
         rows = [row for row in found.rows if row.difficulty == level]
         mean = f", {sum(row.moves for row in rows) / len(rows):.1f} moves on average" if rows else ""
         click.echo(f"difficulty {level}: {records.counted(len(rows), 'deal')}{mean}")
-
-
-def _levels(_context: click.Context, _param: click.Parameter, text: str) -> range:
-    """Read `3`, `2:4` or `2..4`."""
-    import re
-
-    match = re.fullmatch(r"([1-5])(?:(?::|\.\.)([1-5]))?", text)
-    if match is None or (match[2] and match[2] < match[1]):
-        raise click.BadParameter(
-            f"{text!r} is not a valid difficulty: expected 1 (easiest) to 5 (hardest), or a range like 2:4"
-        )
-    return range(int(match[1]), int(match[2] or match[1]) + 1)
 
 
 @pool.command()

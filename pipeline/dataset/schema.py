@@ -41,7 +41,11 @@ SCHEMA = pa.schema(
     [
         _field("seed", pa.int64(), "number of the deal in its numbering"),
         _field("verdict", _WORD, "won (line proves it), lost (proved) or unsettled (at node_limit)"),
-        _field("positions", pa.int64(), "distinct positions reached; at most node_limit"),
+        _field(
+            "positions",
+            pa.int64(),
+            "positions reached that were new to their pass of the search, the deal included; at most node_limit",
+        ),
         _field("expanded", pa.int64(), "positions whose moves were listed"),
         _field("node_limit", pa.int64(), "limit on positions"),
         _field(

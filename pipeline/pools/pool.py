@@ -63,8 +63,10 @@ class Header:
         Positions within which every deal of the pool was won.
     solvers
         Ids of the solvers that found the lines.
+    levels
+        Difficulties of the deals in the pool.
     first_seed, last_seed
-        The deals tried; those not in the pool were not won within the limit.
+        The deals tried; those not in the pool were not won within the limit, or are of another difficulty.
     tried, deals
         Number of deals tried, and number in the pool.
     sha256
@@ -79,6 +81,7 @@ class Header:
     numbering: str
     node_limit: int
     solvers: tuple[str, ...]
+    levels: tuple[int, ...]
     first_seed: int
     last_seed: int
     tried: int
@@ -212,13 +215,13 @@ def _read_header(values: Any) -> Header:
         raise ValueError("field 'format' of the header is missing")
     if values["format"] > FORMAT:
         raise ValueError(f"field 'format': {values['format']} is newer than this program's {FORMAT}: update winnable")
-    kinds = {"int": int, "str": str, "dict[str, Any]": dict, "tuple[str, ...]": list}
+    kinds = {"int": int, "str": str, "dict[str, Any]": dict, "tuple[str, ...]": list, "tuple[int, ...]": list}
     for field in fields(Header):
         kind = kinds[str(field.type)]
         if not isinstance(values.get(field.name), kind):
             raise ValueError(f"field {field.name!r}: {values.get(field.name)!r} is not a valid {kind.__name__}")
     known = {field.name: values[field.name] for field in fields(Header)}
-    return Header(**known | {"solvers": tuple(known["solvers"])})
+    return Header(**known | {key: tuple(known[key]) for key in ("solvers", "levels")})
 
 
 def content_fault(pool: Pool) -> str | None:

@@ -72,9 +72,15 @@ def test_the_json_is_exactly_the_agreed_form():
         },
     }
     assert documented[:2] == [
-        {"source": "documented site", "deals": 513, "node_limit": 1_000_000, "proved_win_rate": 0.97, "ours": 0.8},
         {
-            "source": "documented site, hint limit",
+            "source": "statistics page of an online Spider",
+            "deals": 513,
+            "node_limit": 1_000_000,
+            "proved_win_rate": 0.97,
+            "ours": 0.8,
+        },
+        {
+            "source": "the same page, at the limit of its hints",
             "deals": 100,
             "node_limit": 167_000,
             "proved_win_rate": 0.87,
@@ -240,7 +246,7 @@ def test_the_text_form_shows_bounds_interval_n_and_limit_together():
     line = next(line for line in text.splitlines() if line.startswith("spider-1 "))
     assert line.split() == ["spider-1", "10", "8", "1", "1", "80.00%", "90.00%", "49.02%", "to", "98.21%", "1,000,000"]
     assert "spider-4 (pysol)" in text
-    assert "documented site, hint limit" in text
+    assert "the same page, at the limit of its hints" in text
     assert max(map(len, text.splitlines())) <= 200
 
 

@@ -3,6 +3,7 @@
 import datetime
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -56,8 +57,46 @@ def test_build_says_what_it_made(winnable, pool, tmp_path):
     again = tmp_path / "again.parquet"
     code, out, err = winnable(*BUILD, "--out", again, "--data", pool.parent / "data")
     assert (code, out) == (0, "")
-    assert err == f"wrote {again}: 12 won of 12 deals tried\n"
+    assert err.startswith(f"wrote {again}: 12 won of 12 deals tried\n")
     assert again.read_bytes() == pool.read_bytes()
+
+
+def test_another_pool_is_replaced_by_force_only(winnable, pool, tmp_path):
+    out, data = tmp_path / "pool.parquet", ("--data", pool.parent / "data", "-q")
+    out.write_bytes(pool.read_bytes())
+    for words in (("--first-seed", 2), ("--nodes", 5000), ("--difficulty", "1:4"), ("--count", 11)):
+        code, _, err = winnable(*BUILD, *words, "--out", out, *data)
+        assert code == 2, words
+        assert str(out) in err
+        assert "--force" in err
+        assert out.read_bytes() == pool.read_bytes()
+    assert winnable(*BUILD, "--count", 13, "--out", out, *data)[0] == 0  # the same pool, longer
+    assert winnable(*BUILD, "--out", out, "--force", *data)[0] == 0
+    assert out.read_bytes() == pool.read_bytes()
+    out.write_text("my notes")
+    assert winnable(*BUILD, "--out", out, *data)[0] == 2
+    assert out.read_text() == "my notes"
+
+
+def test_the_deals_settled_beyond_the_count_are_told_and_make_a_larger_pool(winnable, pool, tmp_path):
+    out = tmp_path / "pool.parquet"
+    _, _, err = winnable(*BUILD, "--out", out, "--data", pool.parent / "data")
+    count = int(re.search(r"--count (\d+)", err)[1])
+    assert count > 12
+    code, _, err = winnable(*BUILD, "--count", count, "--out", out, "--data", pool.parent / "data")
+    assert (code, "settled in" in err) == (0, False)
+
+
+def test_a_pool_of_a_difficulty(ok, pool, tmp_path):
+    out = tmp_path / "pool.parquet"
+    ok(*BUILD, "--difficulty", "2:3", "--out", out, "--data", tmp_path / "data", "-q")
+    header = json.loads(ok("pool", "show", out, "--format", "json"))
+    assert (header["deals"], header["levels"]) == (12, [2, 3])
+    rows = json.loads(ok("pool", "export", out))["deals"]
+    assert {row["difficulty"] for row in rows} <= {2, 3}
+    whole = {row["seed"]: row["difficulty"] for row in json.loads(ok("pool", "export", pool))["deals"]}
+    seeds = [row["seed"] for row in rows if row["seed"] <= 12]
+    assert seeds == [seed for seed, level in whole.items() if level in (2, 3)]
 
 
 def test_verify_is_content_with_a_good_pool(ok, pool):
@@ -162,7 +201,7 @@ def test_export_writes_every_form(ok, pool, tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name")
 def test_what_is_written_takes_the_place_of_no_pipe_and_no_link(winnable, pool, tmp_path):
     data = ("--data", pool.parent / "data")
-    for words in ((*BUILD, *data), ("export", *data)):
+    for words in ((*BUILD, "--force", *data), ("export", *data)):
         pipe, link, target = (tmp_path / f"{words[0]}-{name}" for name in ("pipe", "link", "target"))
         os.mkfifo(pipe)
         code, out, err = winnable(*words, "--out", pipe)
