@@ -72,9 +72,7 @@ def order(strict: Variant, loose: Variant) -> str | None:
 # KPat's other forms of the free deal combine what these pairs show one by one; three suits are no fold by colours.
 FAMILY = [name for name in variant_ids() if "free-deal" not in name or name == "spider-free-deal"]
 PAIRS = {
-    (a.id, b.id): relation
-    for a, b in itertools.permutations(map(load_variant, FAMILY), 2)
-    if (relation := order(a, b))
+    (a.id, b.id): relation for a, b in itertools.permutations(map(load_variant, FAMILY), 2) if (relation := order(a, b))
 }
 
 
