@@ -24,7 +24,7 @@ HARDEST = 10
 
 @dataclass(frozen=True, slots=True)
 class HardDeal:
-    """A deal that took most, or was not settled, and the command that shows it."""
+    """A deal that took many positions or is unsettled, and the command that shows it."""
 
     seed: int
     verdict: str
@@ -80,7 +80,7 @@ def report_page(report: Report, runs: Iterable[RunRecord] = ()) -> str:
 
 
 def hardest_deals(sample: Sample, count: int = HARDEST) -> tuple[HardDeal, ...]:
-    """Return the deals that took most: unsettled ones first, then by positions; ties by seed."""
+    """Return the hardest deals: unsettled ones first, then by positions, ties by seed."""
     order = np.lexsort((sample.seeds, -sample.positions, ~sample.unsettled))[:count]
     return tuple(_hard_deal(sample, int(place)) for place in order)
 
@@ -108,7 +108,7 @@ def _hard_deal(sample: Sample, place: int) -> HardDeal:
 
 
 def _run_lines(report: Report, runs: Iterable[RunRecord]) -> list[tuple[RunRecord, int]]:
-    """Pair the runs whose rows the report counts with how many they are."""
+    """Return the runs whose rows the report counts, each with their number."""
     rows = Counter[str]()
     for entry in report.variants:
         rows.update(dict(entry.sample.runs))

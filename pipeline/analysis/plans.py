@@ -1,4 +1,4 @@
-"""What runs planned, so that deals without an outcome can be counted."""
+"""The plans of runs, by which deals without an outcome are counted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class UnfinishedRun:
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """What several runs planned of one partition.
+    """The plans of several runs for one partition.
 
     Attributes
     ----------
@@ -57,11 +57,11 @@ class Plans:
 
     @property
     def seeds(self) -> Seeds:
-        """All that was planned."""
+        """All planned seeds."""
         return Seeds.of(piece for plan in self.by_limit for piece in plan.seeds.ranges)
 
     def missing(self, had: npt.NDArray[np.int64], wanted: Seeds | None = None) -> tuple[tuple[int, int], ...]:
-        """Count the deals without an outcome by the largest node limit that each was planned with.
+        """Count the deals without an outcome, by the largest node limit each was planned with.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Plans:
         Returns
         -------
         tuple of (int, int)
-            Node limits and counts, the largest limit first; at 0 those that nobody planned.
+            Node limits and counts, the largest limit first; limit 0 for deals that no run planned.
         """
         lacking = (self.seeds if wanted is None else wanted).without(had)
         found, counted, covered = [], 0, Seeds(())
@@ -86,7 +86,7 @@ class Plans:
         return tuple((nodes, count) for nodes, count in found if count)
 
     def unfinished(self, had: npt.NDArray[np.int64], wanted: Seeds | None = None) -> tuple[UnfinishedRun, ...]:
-        """Name the runs with deals that have no outcome, the oldest first (see `missing`)."""
+        """Return the runs with deals that have no outcome, the oldest first (see `missing`)."""
         found = []
         for run, seeds in self.by_run:
             lacking = seeds.without(had)
@@ -97,7 +97,7 @@ class Plans:
 
 
 def planned(runs: Iterable[RunRecord]) -> dict[Partition, Plans]:
-    """Join what runs planned and did not withdraw, by partition."""
+    """Join the plans of runs that are not withdrawn, by partition."""
     plans: dict[Partition, list[tuple[RunRecord, Plan]]] = {}
     for run in runs:
         for partition, plan in run.plans:
@@ -109,5 +109,5 @@ def planned(runs: Iterable[RunRecord]) -> dict[Partition, Plans]:
 
 
 def _common(one: Seeds, other: Seeds) -> int:
-    """Count the seeds that are in both."""
+    """Return the number of seeds in both."""
     return one.count + other.count - Seeds.of([*one.ranges, *other.ranges]).count

@@ -1,4 +1,4 @@
-"""The win-rate report: what the stored outcomes say of each variant, beside what others published."""
+"""The win-rate report: the outcomes of each variant, beside published figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMITS = (10_000, 167_000, 1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class VariantReport:
-    """What is reported of one variant and numbering.
+    """The report of one variant and numbering.
 
     Attributes
     ----------
@@ -26,17 +26,17 @@ class VariantReport:
     node_limit
         See `Sample.node_limit`.
     rate
-        Counts, bounds and interval; planned deals without an outcome are unsettled ones.
+        Counts, bounds and interval; planned deals without an outcome count as unsettled.
     searched
-        The same over the deals that have an outcome.
+        The same, over deals with an outcome.
     won_within
-        Deals won within each of the limits asked for; None where some deals were not searched that far.
+        Deals won within each limit; None if some deals were not searched that far.
     positions, moves
-        Summaries of the positions of all deals, and of the moves of won lines; None of none.
+        Summaries of the positions of all deals, and of the moves of won lines; None without any.
     deals_per_second
-        Deals settled in a second of one core's time; None if times were not kept.
+        Deals settled per second of processor time; None if times were not kept.
     documented
-        Figures others published, with ours beside them.
+        Published figures, with ours beside them.
     """
 
     sample: Sample
@@ -51,7 +51,7 @@ class VariantReport:
 
     @property
     def label(self) -> str:
-        """The variant's id, with the numbering where it is not our own."""
+        """The variant's id, with the numbering unless it is native."""
         plain = self.sample.numbering == "native"
         return self.sample.variant.id if plain else f"{self.sample.variant.id} ({self.sample.numbering})"
 

@@ -1,4 +1,4 @@
-"""One variant's outcomes as arrays, with the deals that were planned and are not there."""
+"""One variant's outcomes as arrays, with the planned deals that have no outcome."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ COLUMNS = ("seed", "verdict", "positions", "node_limit", "moves", "score", "seco
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Outcomes of one variant and numbering, in ascending order of the seed.
+    """Outcomes of one variant and numbering, by ascending seed.
 
     Attributes
     ----------
     seeds, positions, node_limits
         int64, shape (n,); the positions of an unsettled deal are its node limit.
     won, lost
-        Flags, shape (n,); neither is unsettled.
+        Flags, shape (n,); a deal with neither is unsettled.
     moves, scores
         int64, shape (n,); 0 unless won.
     seconds
-        float64, shape (n,): processor time of each deal, NaN where it was not kept.
+        float64, shape (n,): processor time per deal, NaN if it was not kept.
     missing_at
-        Deals planned by a run that have no outcome, they count as unsettled: node limits and how many were planned
-        with each, 0 being that of deals no run planned.
+        Deals without an outcome, which count as unsettled: pairs of a node limit and the number of deals planned with
+        it; limit 0 for deals that no run planned.
     unfinished
         The runs that planned them.
     solvers, runs
@@ -64,22 +64,22 @@ class Sample:
 
     @property
     def unsettled(self) -> Flags:
-        """Flags of the deals left unsettled, shape (n,)."""
+        """Flags of the unsettled deals, shape (n,)."""
         return ~(self.won | self.lost)
 
     @property
     def missing(self) -> int:
-        """Deals without an outcome."""
+        """Number of deals without an outcome."""
         return sum(count for _limit, count in self.missing_at)
 
     @property
     def deals(self) -> int:
-        """Deals planned, missing ones included."""
+        """Number of deals, missing ones included."""
         return int(self.seeds.size) + self.missing
 
     @property
     def node_limit(self) -> int:
-        """The limit the sample as a whole was searched to.
+        """The limit the whole sample was searched to.
 
         The smallest among the unsettled deals, those planned and missing included; the largest used if there are none.
         """
@@ -91,13 +91,13 @@ class Sample:
         return int(self.node_limits.max()) if self.seeds.size else 0
 
     def won_within(self, limit: int) -> int | None:
-        """Count the deals won within `limit` positions; None if some were not searched that far."""
+        """Return the number of deals won within `limit` positions; None if some were not searched that far."""
         if limit > self.node_limit and (self.missing or self.unsettled.any()):
             return None
         return int((self.positions[self.won] <= limit).sum())
 
     def positions_summary(self) -> Quantiles | None:
-        """Summarise the positions of all deals, missing ones at their planned limit; None of no deals."""
+        """Summarise the positions of all deals, missing ones at their planned limit; None without deals."""
         return quantiles(self.positions, [(limit or self.node_limit, count) for limit, count in self.missing_at])
 
 
@@ -140,21 +140,21 @@ def read_samples(
     numbering: str | None = None,
     seeds: Seeds | None = None,
 ) -> list[Sample]:
-    """Read what a dataset holds, one sample a variant and numbering, the main variants first.
+    """Read a dataset: one sample per variant and numbering, the main variants first.
 
     Parameters
     ----------
     runs
         The runs of the dataset, for what they planned.
     variants, numbering
-        What to read; by default everything but variants that did not come with the package, which a warning names.
+        What to read; by default all packaged variants. A warning names others in the dataset.
     seeds
-        The deals to count, each missing if it has no outcome; by default those that runs planned or settled.
+        The deals to count, missing if they have no outcome; by default those that runs planned or settled.
 
     Raises
     ------
     StoreError
-        The dataset cannot be read, was made by other rules, or holds nothing of what is asked for.
+        The dataset cannot be read, has other rules, or has no such outcomes.
     """
     plans = planned(runs)
     asked = {variant.id: variant for variant in variants}
@@ -170,14 +170,14 @@ def read_samples(
                 found.append(sample)
     if left_out:
         names = ", ".join(dict.fromkeys(left_out))
-        text = f"{store.data}: {names} did not come with winnable; give its file with --variant"
+        text = f"{store.data}: {names} did not come with winnable: expected its file, by --variant"
         if not found:
             raise StoreError(text)
         log.warning("%s; left out", text)
     absent = [name for name in asked if name not in {sample.variant.id for sample in found}]
     if absent or not found:
         what = ", ".join(absent) or "any variant"
-        raise StoreError(f"{store.data}: no outcomes of {what} in it; 'winnable run' settles deals")
+        raise StoreError(f"{store.data} has no outcomes of {what}: settle deals by 'winnable run' first")
     return found
 
 

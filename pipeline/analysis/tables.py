@@ -22,7 +22,7 @@ METHOD = (
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled table of texts; the first `names` columns are words, the others numbers."""
+    """A table of strings with a title; the first `names` columns are words, the others numbers."""
 
     title: str
     header: tuple[str, ...]
@@ -87,7 +87,7 @@ def markdown_report(report: Report) -> str:
 
 
 def csv_report(report: Report) -> str:
-    """Return one line a variant, with the names of the JSON form joined by dots; without what is a table of its own."""
+    """Return one line per variant, with the keys of the JSON form joined by dots; nested tables are left out."""
     out = io.StringIO()
     writer: csv.DictWriter[str] | None = None
     for entry in report_json(report)["variants"]:
@@ -109,12 +109,12 @@ def csv_report(report: Report) -> str:
 
 
 def number(value: float | None, digits: int = 0) -> str:
-    """Return a number with thousands separators, or a dash for none."""
+    """Return a number with thousands separators; a dash for None."""
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
 def limit_text(limit: int) -> str:
-    """Return a node limit as people say it: 167k, 1M, or the number where it is not round."""
+    """Return a node limit in short: 167k, 1M, or the number if it is not round."""
     for size, letter in ((1_000_000, "M"), (1000, "k")):
         if limit >= size and limit * 10 % size == 0:
             return f"{limit / size:,.10g}{letter}"
@@ -152,13 +152,13 @@ def interval_text(interval: Interval) -> str:
 
 
 def status_text(status: str) -> str:
-    """Say how a run ended, by the status of its manifest."""
+    """Return how a run ended, by the status in its manifest."""
     known = {"running": "killed, or at work", "max-time": "out of time", "finished": "some deals failed"}
     return known.get(status, status)
 
 
 def _unfinished(report: Report) -> Section:
-    """Lay out the runs whose plans nobody finished; the note has the rates without them and what to do."""
+    """Lay out the runs with unfinished plans; the note has the rates without these deals, and what to do."""
     entries = [entry for entry in report.variants if entry.sample.missing]
     rows = [
         (entry.label, run.id, status_text(run.status), number(run.planned), number(run.missing))
@@ -171,7 +171,7 @@ def _unfinished(report: Report) -> Section:
 
 
 def searched_text(entry: VariantReport) -> str:
-    """Say the rate over the deals that have an outcome, of a variant that lacks some."""
+    """Return in words the rate over the deals with an outcome."""
     rate = entry.searched
     if not rate.deals:
         return f"{entry.label}: no deal was searched."
@@ -182,7 +182,7 @@ def searched_text(entry: VariantReport) -> str:
 
 
 def remedy_text(report: Report) -> str:
-    """Say what to do about deals that were planned and not settled."""
+    """Return in words what to do about planned deals without an outcome."""
     runs = dict.fromkeys(run.id for entry in report.variants for run in entry.sample.unfinished)
     named = " ".join(runs) if len(runs) <= NAMED else "--all"
     return (
