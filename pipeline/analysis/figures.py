@@ -111,16 +111,25 @@ def moves_figure(sample: Sample, prefix: str) -> str:
         return _svg(figure, prefix)
 
 
-def trend_figure(dates: Sequence[str], low: Sequence[float], proved: Sequence[float], high: Sequence[float],
-                 prefix: str) -> str:  # fmt: skip
-    """Draw a proved-win rate over dates, with its interval."""
-    with _styled(), _axes(height=2.2, below=0.35) as (figure, axes):
+def trend_figure(dates: Sequence[str], points: Sequence[tuple[float, float, float, float]], prefix: str) -> str:
+    """Draw win rates over dates: a falling green line over a wider gap is a backlog, a falling upper line is losses.
+
+    Parameters
+    ----------
+    points
+        For each date the lower end of the interval, the proved rate, the upper bound, the upper end of the interval.
+    """
+    with _styled(), _axes(height=2.6, below=0.35) as (figure, axes):
         places = range(len(dates))
-        axes.fill_between(places, low, high, color=BAND, linewidth=0)
-        axes.plot(places, proved, "o-", color=WON, markersize=4, linewidth=1.6)
+        low, proved, upper, high = zip(*points, strict=True)
+        axes.fill_between(places, low, high, color=BAND, linewidth=0, label="95% interval")
+        axes.fill_between(places, proved, upper, color=OPEN, linewidth=0, label="unsettled")
+        axes.plot(places, upper, "--", color=MARK, linewidth=1.2, label="upper bound")
+        axes.plot(places, proved, "o-", color=WON, markersize=4, linewidth=1.6, label="proved won")
         step = max(1, -(-len(dates) // 4))
         axes.set_xticks(list(places)[::step], list(dates)[::step], fontsize=8)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+        axes.legend(loc="best", fontsize=8, ncols=2)
         return _svg(figure, prefix)
 
 

@@ -12,9 +12,11 @@ from markupsafe import Markup
 
 from pipeline.analysis.figures import trend_figure
 from pipeline.analysis.published import percent
-from pipeline.analysis.tables import number
+from pipeline.analysis.report import GENERATOR
+from pipeline.analysis.tables import number, title
 from pipeline.analysis.templating import environment
 from pipeline.errors import DataError
+from pipeline.game.variants import load_variant, variant_ids
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -36,12 +38,116 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class NightHead:
+    """What the page of one night says of that night.
+
+    Attributes
+    ----------
+    previous
+        Date of the last night before it that has a report, if there is one.
+    new, won, lost, unsettled
+        Deals settled for the first time, by verdict.
+    retried, retry_settled
+        Deals searched again at a larger limit, and those of them now settled.
+    left, failed
+        Deals planned and not settled; those that failed are named.
+    lines
+        Stored lines replayed.
+    """
+
+    date: str
+    previous: str | None
+    new: int
+    won: int
+    lost: int
+    unsettled: int
+    retried: int
+    retry_settled: int
+    left: int
+    failed: tuple[str, ...]
+    lines: int
+    seconds: float
+    solver: str
+
+
+def night_head(summary: dict[str, Any], reports: Path) -> NightHead:
+    """Return the head of a night's page from its `summary.json`.
+
+    Parameters
+    ----------
+    reports
+        The directory of all nights, for the link to the night before.
+    """
+
+    def total(what: str, key: str) -> int:
+        return sum(entry[what][key] for entry in summary["variants"])
+
+    date = summary["date"]
+    earlier = [day for day in _dates(reports) if day < date]
+    return NightHead(
+        date=date,
+        previous=earlier[-1] if earlier else None,
+        new=total("new", "deals") - total("new", "missing"),
+        won=total("new", "won"),
+        lost=total("new", "lost"),
+        unsettled=total("new", "unsettled"),
+        retried=total("retried", "deals") - total("retried", "missing"),
+        retry_settled=total("retried", "won") + total("retried", "lost"),
+        left=total("new", "missing"),
+        failed=tuple(summary["failed"]),
+        lines=summary["verified"]["lines"],
+        seconds=summary["seconds"],
+        solver=summary["solver"],
+    )
+
+
+def next_pages(reports: Path) -> dict[Path, str]:
+    """Return the pages `next.html` of the last two nights, so that a night's report links onwards and never changes.
+
+    The newest night's leads to the page of all nights, that of the one before to the newest.
+    """
+    dates = _dates(reports)[-2:]
+    goals = [f"../{date}/report.html" for date in dates[1:]] + ["../index.html"]
+    template = environment().get_template("next.html")
+    return (
+        {reports / date / "next.html": template.render(goal=goal) for date, goal in zip(dates, goals, strict=True)}
+        if dates
+        else {}
+    )
+
+
+def _dates(reports: Path) -> list[str]:
+    """List the dates that have a report, oldest first."""
+    if not reports.is_dir():
+        return []
+    return sorted(p.name for p in reports.iterdir() if DATE.fullmatch(p.name) and (p / "report.json").exists())
+
+
+@dataclass(frozen=True, slots=True)
 class Trend:
     """A variant's nights, oldest first, and their figure if there are two or more."""
 
     label: str
     points: tuple[Point, ...]
     figure: Markup | None
+
+    @property
+    def change(self) -> str:
+        """Say what moved since the night before: a backlog of unsettled deals, or deals proved lost."""
+        if len(self.points) < 2:
+            return ""
+        before, now = self.points[-2:]
+        moved = f"Proved {percent(before.proved)}, now {percent(now.proved)}"
+        if now.proved >= before.proved:
+            return f"{moved}."
+        more = now.unsettled - before.unsettled
+        if now.upper_bound >= before.upper_bound:
+            return (
+                f"{moved}: a backlog of {more:,} more unsettled deals, not losses; the upper bound did not fall."
+            )
+        if more > 0:
+            return f"{moved}: {more:,} more unsettled deals, and {now.lost - before.lost:,} more proved lost."
+        return f"{moved}: {now.lost - before.lost:,} more deals are proved lost."
 
 
 def nights_page(reports: Path) -> str:
@@ -57,13 +163,14 @@ def nights_page(reports: Path) -> str:
     DataError
         A report cannot be read; names the file.
     """
-    dates = sorted(path.name for path in reports.iterdir() if DATE.fullmatch(path.name)) if reports.is_dir() else []
-    nights = {date: _points(reports / date / "report.json", date) for date in dates}
+    nights = {date: _points(reports / date / "report.json", date) for date in _dates(reports)}
     nights = {date: points for date, points in nights.items() if points}
     labels = list(dict.fromkeys(label for date in reversed(nights) for label in nights[date]))
     trends = [_trend(place, label, nights) for place, label in enumerate(labels)]
     made = environment(percent=percent, number=number)
-    return made.get_template("nights.html").render(trends=trends, dates=list(reversed(nights)), nights=nights)
+    return made.get_template("nights.html").render(
+        trends=trends, dates=list(reversed(nights)), nights=nights, generator=GENERATOR
+    )
 
 
 def _points(path: Path, date: str) -> dict[str, Point]:
@@ -80,8 +187,8 @@ def _points(path: Path, date: str) -> dict[str, Point]:
 
 
 def _label(entry: dict[str, Any]) -> str:
-    plain = entry["numbering"] == "native"
-    return str(entry["variant"]) if plain else f"{entry['variant']} ({entry['numbering']})"
+    name, numbering = str(entry["variant"]), str(entry["numbering"])
+    return title(load_variant(name).name if name in variant_ids() else name, numbering)
 
 
 def _point(entry: dict[str, Any], date: str) -> Point:
@@ -104,13 +211,6 @@ def _trend(place: int, label: str, nights: dict[str, dict[str, Point]]) -> Trend
     points = tuple(night[label] for night in nights.values() if label in night)
     figure = None
     if len(points) > 1:
-        figure = Markup(
-            trend_figure(
-                [point.date for point in points],
-                [point.low for point in points],
-                [point.proved for point in points],
-                [point.high for point in points],
-                f"n{place}",
-            )
-        )
+        rates = [(point.low, point.proved, point.upper_bound, point.high) for point in points]
+        figure = Markup(trend_figure([point.date for point in points], rates, f"n{place}"))
     return Trend(label, points, figure)

@@ -11,15 +11,26 @@ import numpy as np
 from markupsafe import Markup
 
 from pipeline.analysis.figures import curve_figure, moves_figure, overview_figure
+from pipeline.analysis.nights import NightHead
 from pipeline.analysis.published import percent
 from pipeline.analysis.report import GENERATOR, Report, VariantReport
 from pipeline.analysis.samples import Sample
-from pipeline.analysis.tables import interval_text, limit_text, number, remedy_text, searched_text, status_text
+from pipeline.analysis.tables import (
+    duration_text,
+    interval_text,
+    limit_text,
+    number,
+    remedy_text,
+    searched_text,
+    status_text,
+    title,
+)
 from pipeline.analysis.templating import environment
 from pipeline.dataset.manifest import RunRecord
 from pipeline.game.variants import Documented, Variant, load_variant, variant_ids
 
 HARDEST = 10
+RUNS = 20  # runs that a page lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +55,39 @@ class Entry:
     hardest: tuple[HardDeal, ...]
 
 
-def report_page(report: Report, runs: Iterable[RunRecord] = ()) -> str:
+def report_page(report: Report, runs: Iterable[RunRecord] = (), night: NightHead | None = None) -> str:
     """Return the page; the same report gives the same bytes.
 
     Parameters
     ----------
     runs
-        The runs that settled the deals, for the provenance.
+        The runs that settled the deals, for the provenance; the page lists the newest.
+    night
+        The night the report is of.
     """
     entries = [_entry(place, entry) for place, entry in enumerate(report.variants)]
     settled = {entry.sample.variant.id for entry in report.variants}
     labels = [entry.label for entry in report.variants]
     samples = [entry.sample for entry in report.variants]
+    lines = _run_lines(report, runs)
     made = environment(
         percent=percent,
         number=number,
         limit=limit_text,
         interval=interval_text,
         published=_published,
-        title=_title,
+        title=lambda sample: title(sample.variant.name, sample.numbering),
         status=status_text,
+        duration=duration_text,
         searched=searched_text,
     )
     return made.get_template("report.html").render(
         entries=entries,
         others=[load_variant(name) for name in variant_ids() if name not in settled],
         overview=Markup(overview_figure(samples, labels, "overview")) if len(samples) > 1 else None,
-        runs=_run_lines(report, runs),
+        runs=lines[-RUNS:][::-1],
+        earlier_runs=len(lines[:-RUNS]),
+        night=night,
         report=report,
         remedy=remedy_text(report),
         generator=GENERATOR,
@@ -113,11 +130,6 @@ def _run_lines(report: Report, runs: Iterable[RunRecord]) -> list[tuple[RunRecor
     for entry in report.variants:
         rows.update(dict(entry.sample.runs))
     return [(run, rows[run.id]) for run in runs if rows[run.id]]
-
-
-def _title(sample: Sample) -> str:
-    name = sample.variant.name
-    return name if sample.numbering == "native" else f"{name} ({sample.numbering} deals)"
 
 
 def _published(variant: Variant) -> str:

@@ -146,6 +146,17 @@ def _rates(report: Report) -> Section:
     return Section("Win rates", header, tuple(rows), note=note)
 
 
+def duration_text(seconds: float) -> str:
+    """Return a duration as hours and minutes, below an hour as minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {rest} s"
+
+
+def title(name: str, numbering: str) -> str:
+    """Return the name of a variant, with the numbering where it is not our own."""
+    return name if numbering == "native" else f"{name} ({numbering} deals)"
+
+
 def interval_text(interval: Interval) -> str:
     """Return an interval of rates."""
     return f"{percent(interval.low)} to {percent(interval.high)}"

@@ -56,8 +56,8 @@ def nightly(
     sample of the lines replayed; the report of everything so far in reports/DATE/, and all
     nights with their trend in reports/index.html. The numbers are those of [nightly] in CONFIG.
 
-    Killed, the same command goes on; done, it does nothing. A later night settles what an earlier one left. Ends with
-    one line, and for programs with reports/DATE/summary.json.
+    Killed, the same command goes on; done, it does nothing. A later night settles what an earlier one left; once it has
+    begun, the earlier one never changes. Ends with one line, and for programs with reports/DATE/summary.json.
 
     Exit codes: 0 done (also when --max-time ended it early), 3 a damaged dataset, 4 a solver fault, 5 some deals
     failed.
@@ -69,7 +69,7 @@ def nightly(
     """
     from pipeline.cli.main import goes_on
     from pipeline.dataset.store import Store
-    from pipeline.errors import ConfigError
+    from pipeline.errors import ConfigError, UsageError
     from pipeline.runs import night as planning
     from pipeline.runs.logs import show_on_terminal
     from pipeline.runs.settings import load_settings
@@ -90,8 +90,14 @@ def nightly(
     with nights.working():
         night = nights.load(date)
         work = _Work(nights, night, settings, replace(numbers, reports=reports or numbers.reports), verbosity)
-        if work.is_done():
-            options.message(f"the night of {night.date} is done already", verbosity)
+        later = next((day for day in nights.dates() if day > date), None)
+        if later and night.summary is None:
+            raise UsageError(
+                f"--date {date}: the night of {later} has begun already; expected that date or a later one"
+            )
+        if later or work.is_done():
+            why = f"over: the night of {later} has begun" if later else "done already"
+            options.message(f"the night of {night.date} is {why}", verbosity)
         else:
             work.settle()
             work.check()
@@ -228,7 +234,7 @@ class _Work:
 
     def publish(self) -> None:
         """Write the report, but none of a dataset with faults; then the page of all nights and the summary."""
-        from pipeline.analysis.nights import nights_page
+        from pipeline.analysis.nights import next_pages, nights_page
         from pipeline.dataset.files import write_text
         from pipeline.runs import night as planning
 
@@ -239,10 +245,13 @@ class _Work:
         night.summary = self._summary(totals)
         write_text(self.folder / "summary.json", json_text(night.summary, indent=2) + "\n")
         write_text(self.numbers.reports / "index.html", nights_page(self.numbers.reports))
+        for path, page in next_pages(self.numbers.reports).items():
+            write_text(path, page)
         self.nights.save(night)
 
     def _report(self) -> dict[str, dict[str, Any]]:
         """Write report.html and report.json; return the latter's entries by partition."""
+        from pipeline.analysis.nights import night_head
         from pipeline.analysis.page import report_page
         from pipeline.analysis.report import report_json, report_of
         from pipeline.analysis.samples import read_samples
@@ -254,9 +263,10 @@ class _Work:
         if not variants:
             return {}
         runs = read_runs(self.store)
-        made = report_of(read_samples(self.store, runs, variants=variants))
+        made = report_of(read_samples(self.store, runs, variants=variants), date=self.night.date)
         content = report_json(made)
-        write_text(self.folder / "report.html", report_page(made, runs))
+        head = night_head(self._summary({}), self.numbers.reports)
+        write_text(self.folder / "report.html", report_page(made, runs, head))
         write_text(self.folder / "report.json", json_text(content, indent=2) + "\n")
         options.message(f"wrote {self.folder / 'report.html'}", self.verbosity)
         return {f"{entry['variant']}/{entry['numbering']}": entry for entry in content["variants"]}
@@ -266,11 +276,12 @@ class _Work:
 
         audit = self.audit
         assert audit is not None
+        before = (self.night.summary or {}).get("seconds", 0.0)  # of a call that ran out of time
         return {
             "date": self.night.date,
             "status": self.night.status,
             "solver": solver_id(),
-            "seconds": round(time.monotonic() - self.began, 1),
+            "seconds": round(before + time.monotonic() - self.began, 1),
             "variants": [self._variant_entry(partition, nodes, totals) for partition, nodes in self._jobs()],
             "verified": {"parts": audit.parts, "lines": audit.lines, "faults": len(audit.findings)},
             "faults": [f"{fault.path}: {fault.text}" for fault in audit.findings[:20]],

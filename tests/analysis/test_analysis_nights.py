@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from pipeline.analysis.nights import nights_page
+from pipeline.analysis.nights import next_pages, nights_page
 from pipeline.errors import DataError
 
 
@@ -34,10 +34,33 @@ def test_nights_newest_first_with_their_trend(tmp_path):
     ]
     assert page.count("<svg") == 1
     assert "98.50%" in page
-    assert "spider-4 (pysol)" in page
+    assert "Spider (pysol deals)" in page
     assert "2,500" in page
-    assert "http" not in page
+    assert "http:" not in page
     assert nights_page(tmp_path) == page
+
+
+@pytest.mark.parametrize(
+    ("lost", "unsettled", "words"),
+    [((0, 0), (20, 60), "backlog of 40"), ((10, 50), (10, 10), "40 more deals are proved lost")],
+)
+def test_a_backlog_is_told_from_losses(tmp_path, lost, unsettled, words):
+    for date, low, open_ in zip(("2026-11-29", "2026-11-30"), lost, unsettled, strict=True):
+        won = 1000 - low - open_
+        values = ("spider-4", "native", 1000, won, low, open_, 10**6, won / 1000, 1 - low / 1000, [won / 1001, 1.0])
+        write_night(tmp_path, date, values)
+    assert words in nights_page(tmp_path)
+
+
+def test_a_night_links_to_the_one_after_it_and_never_changes(tmp_path):
+    assert next_pages(tmp_path) == {}
+    write_night(tmp_path, "2026-11-28", entry(1000, 980))
+    write_night(tmp_path, "2026-11-29", entry(1000, 980))
+    write_night(tmp_path, "2026-11-30", entry(2000, 1970))
+    pages = next_pages(tmp_path)
+    assert list(pages) == [tmp_path / "2026-11-29" / "next.html", tmp_path / "2026-11-30" / "next.html"]
+    assert ["../2026-11-30/report.html" in page for page in pages.values()] == [True, False]
+    assert ["../index.html" in page for page in pages.values()] == [False, True]
 
 
 @pytest.mark.parametrize("name", ["none", "empty"])

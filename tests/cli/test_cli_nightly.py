@@ -121,11 +121,47 @@ def test_two_nights(nightly, settler, tmp_path):
     index = (tmp_path / "reports" / "index.html").read_text()
     assert index.index(f"{TWO}/report.html") < index.index(f"{ONE}/report.html")
     assert sorted(path.name for path in (tmp_path / "reports" / TWO).iterdir()) == [
+        "next.html",
         "report.html",
         "report.json",
         "summary.json",
     ]
     assert len(set(settler.settled)) == len(settler.settled)
+
+
+def everything(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("words", [(), ("--max-time", "0.3")])
+def test_a_night_never_changes_once_a_later_one_has_begun(nightly, settler, tmp_path, words):
+    settler.seconds, settler.raises = 0.05 if words else 0, {4}
+    nightly(ONE, *words)
+    settler.seconds = 0
+    nightly(TWO)
+    before, done = everything(tmp_path / "reports"), list(settler.settled)
+    settler.raises = set()
+    _, out, err = nightly(ONE)
+    assert out.startswith(f"{ONE} {summary(ONE)['status']}: ")
+    assert TWO in err
+    assert (everything(tmp_path / "reports"), settler.settled) == (before, done)
+    code, _, err = nightly("2026-11-28")
+    assert code == 2
+    assert "2026-11-28" in err
+    assert ONE in err
+    assert everything(tmp_path / "reports") == before
+
+
+def test_a_nights_page_says_what_the_night_did_and_leads_to_the_others(nightly, settler, tmp_path):
+    nightly(ONE)
+    nightly(TWO)
+    page = (tmp_path / "reports" / TWO / "report.html").read_text()
+    for words in (f"Night of {TWO}", "../index.html", f"../{ONE}/report.html", "next.html", "0.1.0+", "Duration"):
+        assert words in page
+    assert f"../{TWO}/report.html" in (tmp_path / "reports" / ONE / "next.html").read_text()
+    content = json.loads((tmp_path / "reports" / TWO / "report.json").read_text())
+    assert (content["date"], content["solver"]) == (TWO, ["0.1.0+4242"])
+    assert content["generator"].startswith("winnable ")
 
 
 def test_a_night_begins_by_saying_what_it_will_do(nightly, settler, capsys):
