@@ -122,14 +122,13 @@ def trend_figure(dates: Sequence[str], points: Sequence[tuple[float, float, floa
     with _styled(), _axes(height=2.6, below=0.35) as (figure, axes):
         places = range(len(dates))
         low, proved, upper, high = zip(*points, strict=True)
-        axes.fill_between(places, low, high, color=BAND, linewidth=0, label="95% interval")
-        axes.fill_between(places, proved, upper, color=OPEN, linewidth=0, label="unsettled")
-        axes.plot(places, upper, "--", color=MARK, linewidth=1.2, label="upper bound")
-        axes.plot(places, proved, "o-", color=WON, markersize=4, linewidth=1.6, label="proved won")
+        axes.fill_between(places, low, high, color=BAND, linewidth=0)
+        axes.fill_between(places, proved, upper, color=OPEN, linewidth=0)
+        axes.plot(places, upper, "--", color=MARK, linewidth=1.2)
+        axes.plot(places, proved, "o-", color=WON, markersize=4, linewidth=1.6)
         step = max(1, -(-len(dates) // 4))
         axes.set_xticks(list(places)[::step], list(dates)[::step], fontsize=8)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-        axes.legend(loc="best", fontsize=8, ncols=2)
         return _svg(figure, prefix)
 
 

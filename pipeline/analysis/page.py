@@ -83,7 +83,7 @@ def report_page(report: Report, runs: Iterable[RunRecord] = (), night: NightHead
     )
     return made.get_template("report.html").render(
         entries=entries,
-        others=[load_variant(name) for name in variant_ids() if name not in settled],
+        others=[] if night else [load_variant(name) for name in variant_ids() if name not in settled],
         overview=Markup(overview_figure(samples, labels, "overview")) if len(samples) > 1 else None,
         runs=lines[-RUNS:][::-1],
         earlier_runs=len(lines[:-RUNS]),
