@@ -12,7 +12,18 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pipeline"
 STANDARD = set(sys.stdlib_module_names)
 
-TOP = {"pyproject.toml", "README.md", "Makefile", "pipeline", "configs", "data", "reports", "tests", "LICENSE", "CITATION.cff"}
+TOP = {
+    "pyproject.toml",
+    "README.md",
+    "Makefile",
+    "pipeline",
+    "configs",
+    "data",
+    "reports",
+    "tests",
+    "LICENSE",
+    "CITATION.cff",
+}
 
 # Room -> rooms it may import. A module beside the rooms is a room of its own.
 MAY_IMPORT = {

@@ -142,9 +142,7 @@ class Trend:
             return f"{moved}."
         more = now.unsettled - before.unsettled
         if now.upper_bound >= before.upper_bound:
-            return (
-                f"{moved}: a backlog of {more:,} more unsettled deals, not losses; the upper bound did not fall."
-            )
+            return f"{moved}: a backlog of {more:,} more unsettled deals, not losses; the upper bound did not fall."
         if more > 0:
             return f"{moved}: {more:,} more unsettled deals, and {now.lost - before.lost:,} more proved lost."
         return f"{moved}: {now.lost - before.lost:,} more deals are proved lost."
