@@ -61,6 +61,14 @@ def _chosen(
     metavar="N",
     help="Replay only N lines of each partition, drawn at random, and read only the parts they are in.",
 )
+@click.option(
+    "--lost",
+    type=options.COUNT,
+    is_flag=False,
+    flag_value="1000000000",
+    metavar="[N]",
+    help="Prove lost deals again, too, and check their certificates: all, or N of each partition, drawn at random.",
+)
 @click.option("--repair", is_flag=True, help="Put what is wrong into quarantine/ and keep what can be proved.")
 @options.workers_option
 @options.format_option()
@@ -70,6 +78,7 @@ def verify(
     variants: tuple[str, ...],
     numbering: str | None,
     sample: int | None,
+    lost: int | None,
     repair: bool,
     workers: int | None,
     output_format: str,
@@ -81,20 +90,23 @@ def verify(
     to quarantine/ in the data directory, nothing is deleted, and wins in a damaged part that still replay are kept;
     the next run settles again what is missing then.
 
-    Exit codes: 0 all is well (or was repaired), 3 a fault, 4 a line that does not replay.
+    Exit codes: 0 all is well (or was repaired), 3 a fault, 4 a line that does not replay or a loss not proved again.
 
     \b
     Examples:
       winnable verify
       winnable verify --sample 1000
+      winnable verify --lost 20
       winnable verify --repair
     """
-    if repair and sample is not None:
-        raise click.UsageError("--repair looks at everything; leave out --sample")
+    if repair and not sample is lost is None:
+        raise click.UsageError("--repair looks at every row and proves no loss; leave out --sample and --lost")
     store = _existing(options.data_directory(data))
     rules = _rules_by_id(variants)
     _refuse_other_rules(store, variants)
     result = _audit(store, rules, variants, numbering, sample, workers, verbosity)
+    if lost is not None:
+        _check_losses(store, rules, _chosen(store, variants, numbering), lost, result, verbosity)
     _show_findings(result.findings, output_format)
     for partition in result.unknown:
         options.message(f"{partition}: lines not replayed, its rules are not known; give --variant FILE", verbosity)
@@ -108,11 +120,25 @@ def verify(
         _show_findings(result.findings, output_format)
     result.raise_if_faulty()
     parts, rows = records.counted(result.parts, "part"), records.counted(result.rows, "row")
+    done = f"{records.counted(result.lines, 'line')} replayed"
+    done += f", {records.counted(result.losses, 'lost deal')} proved again" if lost is not None else ""
     unread = f"; {records.counted(result.unread, 'line')} not replayed: their rules are not known"
-    options.message(
-        f"{parts}, {rows}, {records.counted(result.lines, 'line')} replayed: no fault{unread if result.unread else ''}",
-        verbosity,
-    )
+    options.message(f"{parts}, {rows}, {done}: no fault{unread if result.unread else ''}", verbosity)
+
+
+def _check_losses(
+    store: Store, rules: dict[str, Any], partitions: list[Partition], most: int, result: Any, verbosity: int
+) -> None:
+    from pipeline.cli.progress import CountBar, wanted
+    from pipeline.dataset.losses import check_losses, lost_seeds
+
+    known = [part for part in partitions if part.variant in rules]
+    losses = [(part, rules[part.variant], lost_seeds(store, part, most)) for part in known]
+    bar = CountBar(sum(len(seeds) for _, _, seeds in losses), "loss", visible=wanted(verbosity))
+    try:
+        check_losses(store, losses, result, bar)
+    finally:
+        bar.close()
 
 
 def _rules_by_id(words: tuple[str, ...]) -> dict[str, Any]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pipeline.runs.summary import FailedDeal
 
 
+LOSSES_A_NIGHT = 10  # proved again, of each partition
+
+
 @click.command()
 @click.argument(
     "config", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="[CONFIG]"
@@ -53,8 +56,8 @@ def nightly(
     r"""Do a night's work: new seeds, retries, checks, report.
 
     Of every variant the next so many deals that the dataset lacks; what is unsettled once more at a larger limit; a
-    sample of the lines replayed; the report of everything so far in reports/DATE/, and all
-    nights with their trend in reports/index.html. The numbers are those of [nightly] in CONFIG.
+    sample of the lines replayed, and of the losses proved again; the report of everything so far in reports/DATE/, and
+    all nights with their trend in reports/index.html. The numbers are those of [nightly] in CONFIG.
 
     Killed, the same command goes on; done, it does nothing. A later night settles what an earlier one left; once it has
     begun, the earlier one never changes. Ends with one line, and for programs with reports/DATE/summary.json.
@@ -218,6 +221,7 @@ class _Work:
     def check(self) -> None:
         """Check the night's partitions and replay a sample of their lines; all of them where faults were found."""
         from pipeline.dataset.audit import Audit
+        from pipeline.dataset.losses import check_losses, lost_seeds
         from pipeline.runs.executors import make_executor
         from pipeline.runs.settling import replay_with
 
@@ -229,8 +233,12 @@ class _Work:
             self.audit = audit.check(None if self.nights.distrusted(self.night) else self.numbers.verify_sample)
         finally:
             executor.close(now=True)
+        known = sorted(partitions)
+        losses = [(part, rules[part.variant], lost_seeds(self.store, part, LOSSES_A_NIGHT)) for part in known]
+        check_losses(self.store, losses, self.audit)
+        proved = records.counted(self.audit.losses, "lost deal")
         lines, faults = records.counted(self.audit.lines, "line"), records.counted(len(self.audit.findings), "fault")
-        options.message(f"{lines} replayed, {faults}", self.verbosity)
+        options.message(f"{lines} replayed, {proved} proved again, {faults}", self.verbosity)
 
     def publish(self) -> None:
         """Write the report, but none of a dataset with faults; then the page of all nights and the summary."""
@@ -283,7 +291,12 @@ class _Work:
             "solver": solver_id(),
             "seconds": round(before + time.monotonic() - self.began, 1),
             "variants": [self._variant_entry(partition, nodes, totals) for partition, nodes in self._jobs()],
-            "verified": {"parts": audit.parts, "lines": audit.lines, "faults": len(audit.findings)},
+            "verified": {
+                "parts": audit.parts,
+                "lines": audit.lines,
+                "losses": audit.losses,
+                "faults": len(audit.findings),
+            },
             "faults": [f"{fault.path}: {fault.text}" for fault in audit.findings[:20]],
             "failed": [str(deal) for deal in self.failed],
             "report": str(self.folder / "report.html") if totals else None,

@@ -29,6 +29,7 @@ PART = "part"  # a part that cannot be read or whose rows cannot be trusted
 RULES = "rules"  # settled under other rules
 OVERLAP = "overlap"  # parts that may hold the same seed
 LINE = "line"  # a row whose line does not replay
+LOSS = "loss"  # a lost row that is not proved again
 MANIFEST = "manifest"  # a run's manifest that cannot be read
 
 
@@ -49,6 +50,7 @@ class AuditResult:
     parts: int = 0
     rows: int = 0
     lines: int = 0
+    losses: int = 0  # proved again, see `dataset.losses`
     unread: int = 0  # lines that were not replayed: their rules are not known
     findings: list[Finding] = field(default_factory=list)
     unknown: list[Partition] = field(default_factory=list)  # of variants whose rules nobody gave
@@ -59,7 +61,7 @@ class AuditResult:
         Raises
         ------
         SolverFault
-            A stored line does not replay.
+            A stored line does not replay, or a loss is not proved again.
         StoreError
             Something else is wrong.
         """
@@ -67,11 +69,13 @@ class AuditResult:
         if not faults:
             return
         several = f"{len(faults)} faults; " if len(faults) > 1 else ""
-        lines = [finding for finding in faults if finding.kind == LINE]
+        lines = [finding for finding in faults if finding.kind in (LINE, LOSS)]
         first = (lines or faults)[0]
         place = "" if first.row is None else f": row {first.row} (seed {first.seed})"
         text = first.text.removeprefix(f"{first.path}: ")
-        message = f"{several}{first.path}{place}: {text}; 'winnable verify --repair' puts it into quarantine"
+        message = f"{several}{first.path}{place}: {text}"
+        if first.kind != LOSS:
+            message += "; 'winnable verify --repair' puts it into quarantine"
         raise SolverFault(message) if lines else StoreError(message)
 
 

@@ -1,0 +1,55 @@
+"""Lost rows proved again: a sample, all, and one that is not lost."""
+
+import pytest
+from dataset_rows import a_row
+
+from pipeline.cli.main import run_command
+from pipeline.dataset.losses import lost_seeds
+from pipeline.dataset.rows import table_of
+from pipeline.dataset.store import Partition, Store
+from pipeline.errors import SolverFault
+from pipeline.game.variants import load_variant
+
+SIMON = Partition("simple-simon", "native")
+RULES = load_variant("simple-simon").rules_hash
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A dataset of Simple Simon with three deals that are lost, and one that is unsettled."""
+    made = Store(tmp_path / "data")
+    rows = [a_row(seed, "lost", rules_hash=RULES) for seed in (12, 21, 25)] + [a_row(30, "unsettled", rules_hash=RULES)]
+    with made.writing("test"):
+        made.add(SIMON, table_of(rows))
+    return made
+
+
+def verify(store, *words):
+    return run_command(["verify", "--data", str(store.data), "--workers", "1", *words])
+
+
+def test_lost_seeds_are_all_or_a_sample(store):
+    assert lost_seeds(store, SIMON, None) == lost_seeds(store, SIMON, 3) == [12, 21, 25]
+    assert set(lost_seeds(store, SIMON, 2)) < {12, 21, 25}
+
+
+@pytest.mark.parametrize(
+    ("words", "count"), [(["--lost"], "3 lost deals"), (["--lost", "1"], "1 lost deal "), ([], "")]
+)
+def test_verify_proves_losses_again(store, words, count, capsys):
+    assert verify(store, *words) == 0
+    err = capsys.readouterr().err
+    assert count in err
+    assert ("proved again" in err) == bool(words)
+
+
+def test_a_loss_that_is_none_is_a_fault(store, monkeypatch, capsys):
+    def not_lost(board, _most):
+        raise SolverFault(f"{board.seed} can be won")
+
+    monkeypatch.setattr("pipeline.referee.prove.prove", not_lost)
+    assert verify(store, "--lost", "1") == 4
+    out, err = capsys.readouterr()
+    assert "simple-simon" in out
+    assert "can be won" in err
+    assert verify(store, "--lost", "--repair") == 2
