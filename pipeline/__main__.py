@@ -1,6 +1,6 @@
 """`python -m pipeline` is the command `winnable`."""
 
-from pipeline.cli.main import main
+from pipeline.cli.entry import main
 
 if __name__ == "__main__":
     main()

@@ -5,7 +5,7 @@
     data/quarantine/  what `verify --repair` took out
     data/.staging/    the lock, and what is being written
 
-A part holds the rows of the seeds that its name spans, as a rule of a block of 65,536: `part-65536-131071.parquet`.
+A part holds the rows of the seeds that its name spans, as a rule of a block of 32,768: `part-32768-65535.parquet`.
 Rows are added by writing the part anew to `.staging/` and renaming it into place, so whoever reads, with whatever
 program, finds each deal once, as it was before or after. Reading needs no lock; writing needs `writing()`.
 """
@@ -41,7 +41,7 @@ from pipeline.dataset.schema import (
 from pipeline.dataset.seeds import LAST_SEED, Seeds
 from pipeline.errors import StoreError
 
-BLOCK = 65_536  # seeds a part spans, unless a part that is there already has some of them
+BLOCK = 32_768  # seeds a part spans, unless a part that is there already has some of them
 
 _ID = re.compile(r"[a-z0-9-]+")
 

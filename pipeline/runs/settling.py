@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from pipeline.runs.executors import Executor, make_executor
 from pipeline.runs.run import run
 from pipeline.runs.settings import Deals, RunSettings, usable_cores
 from pipeline.runs.summary import RunSummary
-from pipeline.runs.window import Progress
+from pipeline.runs.window import STRIKES, Progress
 
 D = TypeVar("D")
 T = TypeVar("T")
@@ -108,34 +108,61 @@ def each(
     numbering: str,
     deals: Sequence[D],
     advance: Callable[[int], None] = lambda _count: None,
+    killed: Callable[[D], T] | None = None,
 ) -> list[T]:
     """Do a task on deals, a chunk at a time; return the results in order.
+
+    The chunks that were in flight when a worker died are tried again one by one and halved until the deal that kills
+    its worker is found; what `killed` makes of that deal is its result.
 
     Raises
     ------
     WinnableError
-        A worker died.
+        A deal kills its worker, and there is no `killed`.
     """
-    results: list[T] = []
-    chunks = (deals[at : at + _CHUNK] for at in range(0, len(deals), _CHUNK))
-    try:
-        window = deque(
-            executor.submit(task, variant, numbering, chunk)
-            for chunk in itertools.islice(chunks, _IN_FLIGHT * executor.size)
-        )
-        while window:
-            done = window.popleft().result()
-            results += done
-            advance(len(done))
-            window.extend(executor.submit(task, variant, numbering, chunk) for chunk in itertools.islice(chunks, 1))
-    except executor.lost as error:
-        raise WinnableError(f"a worker died: {error}; the same command starts again") from error
-    return results
+    results: dict[int, list[T]] = {}
+    waiting = deque(range(at, min(at + _CHUNK, len(deals))) for at in range(0, len(deals), _CHUNK))
+    suspects: deque[range] = deque()
+    flying: dict[Future[list[T]], range] = {}
+    strikes: Counter[range] = Counter()
+    while waiting or suspects or flying:
+        queue = suspects or waiting
+        while queue and len(flying) < (1 if suspects else _IN_FLIGHT * executor.size):
+            piece = queue.popleft()
+            flying[executor.submit(task, variant, numbering, deals[piece.start : piece.stop])] = piece
+            if queue is suspects:
+                break
+        future, piece = next(iter(flying.items()))
+        try:
+            results[piece.start] = future.result()
+        except executor.lost:
+            lost = [piece]
+            if executor.breaks_all(future.exception() or Exception()):
+                lost = list(flying.values())
+                flying.clear()
+                executor.renew()
+            if len(lost) > 1:
+                suspects.extend(lost)
+            elif len(piece) > 1:
+                half = piece.start + len(piece) // 2
+                suspects.extendleft((range(half, piece.stop), range(piece.start, half)))
+            elif strikes[piece] < STRIKES - 1:
+                strikes[piece] += 1
+                suspects.appendleft(piece)
+            elif killed is not None:
+                results[piece.start] = [killed(deals[piece.start])]
+            else:
+                text = f"{variant.id} {numbering}: {deals[piece.start]!r:.80}"
+                raise WinnableError(f"{text}: kills its worker, {STRIKES} times") from None
+        else:
+            advance(len(piece))
+        flying.pop(future, None)
+    return [result for at in sorted(results) for result in results[at]]
 
 
 def replay_with(executor: Executor) -> Replay:
-    """Return what replays stored lines in the executor's workers."""
-    return partial(each, executor, check_lines)
+    """Return what replays stored lines in the executor's workers; a line that kills its worker is a fault."""
+    return partial(each, executor, check_lines, killed=lambda row: (row.seed, "replaying it kills the worker"))
 
 
 def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[SupportsIndex]) -> Seeds:

@@ -48,7 +48,7 @@ def test_a_run_settles_its_deals_and_leaves_one_part(settings_for, rows_in):
     counts = summary.jobs[0].counts
     assert (counts.planned, counts.present, counts.settled, counts.left) == (100, 0, 100, 0)
     assert counts.won == sum(row.verdict == "won" for row in rows)
-    assert [part.path.name for part in Store(settings.data).parts(SPIDER)] == ["part-0-65535.parquet"]
+    assert [part.path.name for part in Store(settings.data).parts(SPIDER)] == ["part-0-32767.parquet"]
     assert not list((settings.data / ".staging").glob("*.parquet"))
 
 

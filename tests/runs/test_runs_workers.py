@@ -1,5 +1,7 @@
 """What a worker does to its process and to the cache."""
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,8 @@ import pytest
 from pipeline.engine import compiler
 from pipeline.game.variants import load_variant
 from pipeline.runs import workers
+from pipeline.runs.executors import ProcessExecutor
+from pipeline.runs.settling import each
 
 
 def test_a_worker_takes_no_lock_when_all_widths_are_compiled(monkeypatch, tmp_path):
@@ -71,3 +75,32 @@ def test_what_is_warm_has_the_referee_loaded():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"
+
+
+def double(_variant, _numbering, deals):
+    if 777 in deals:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [2 * deal for deal in deals]
+
+
+def test_a_deal_that_kills_its_worker_is_found_in_a_task_too():
+    executor = ProcessExecutor(2)
+    try:
+        results = each(executor, double, None, "native", range(2000), killed=lambda deal: -deal)
+    finally:
+        executor.close()
+    assert results == [-deal if deal == 777 else 2 * deal for deal in range(2000)]
+
+
+def test_sigterm_while_the_program_is_loaded():
+    program = """
+import os, signal, sys
+from pipeline.cli import entry
+class Kill:
+    def find_spec(self, name, *_):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGTERM)
+sys.meta_path.insert(0, Kill())
+entry.main()
+"""
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 143
