@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @boards.board_options
-@click.option("--stream", is_flag=True, help="Answer JSON boards on standard input, one a line, as JSON, one a line.")
+@click.option("--stream", is_flag=True, help="Answer JSON boards on standard input, one per line, in JSON lines.")
 @click.option(
     "--fillings",
     type=click.IntRange(1, 100_000),
@@ -48,13 +48,13 @@ def hint(
 
     DEAL is a file with a board on the table, text as 'winnable deal' prints it or JSON; '-' is standard input; or a
     deal's name. When no win is found within the node limit the answer says so, and the move is only the engine's best
-    try. The JSON has the whole "line": play along it, and ask anew only after leaving it.
+    try. The JSON has the whole "line": play along it, and ask again only after leaving it.
 
-    Face-down cards and stock that are unknown are written XX. Then they are dealt at random many times, every such
-    filling is solved, and the legal moves are ranked by the share of fillings that they win.
+    Write unknown cards, face down or in the stock, as XX. They are dealt at random many times, each such filling is
+    solved, and the legal moves are ranked by the share of fillings they win.
 
-    With --stream one process answers many boards, every line by a line with the same "id"; a board further along a
-    line that it found gets the next move of that line; what is no board is answered by an object with the key "error".
+    With --stream one process answers many boards, each line with a line of the same "id". A board further along a line
+    that it found gets the next move of that line. A line that is not a board is answered with an "error".
 
     \b
     Examples:

@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     help: str
 
 
-_SETTLE, _LOOK, _ONE, _GAMES, _SOLVER = "Settle deals", "What they say", "One deal", "For games", "The solver"
+_SETTLE, _LOOK, _ONE, _GAMES, _SOLVER = "Settle deals", "Reports", "One deal", "For games", "The solver"
 
 COMMANDS: dict[str, Entry] = {
     "run": Entry("pipeline.cli.run:run", _SETTLE, "Settle numbered deals into the dataset."),

@@ -37,7 +37,7 @@ LOSSES_A_NIGHT = 10  # proved again, of each partition
     "--max-time",
     type=options.DURATION,
     metavar="T",
-    help="Stop settling after this time, for example 6h, and report what there is; the next night goes on.",
+    help="Stop settling after this time, for example 6h, and report what there is; the next night continues.",
 )
 @click.option(
     "--reports",
@@ -45,9 +45,7 @@ LOSSES_A_NIGHT = 10  # proved again, of each partition
     metavar="DIR",
     help="Directory of the nights' reports.  [default: reports]",
 )
-@click.option(
-    "--date", "day", metavar="DATE", help="The night's name, like 2026-11-30.  [default: today, Universal Time]"
-)
+@click.option("--date", "day", metavar="DATE", help="The night's name, like 2026-11-30.  [default: today, UTC]")
 @options.format_option("line", "json", default="line")
 @options.verbosity_options
 def nightly(
@@ -59,8 +57,9 @@ def nightly(
     sample of the lines replayed, and of the losses proved again; the report of everything so far in reports/DATE/, and
     all nights with their trend in reports/index.html. The numbers are those of [nightly] in CONFIG.
 
-    Killed, the same command goes on; done, it does nothing. A later night settles what an earlier one left; once it has
-    begun, the earlier one never changes. Ends with one line, and for programs with reports/DATE/summary.json.
+    After a kill the same command continues; once the night is done it does nothing. A later night settles what an
+    earlier one left; once it has begun, the earlier one never changes. The result is one line, and
+    reports/DATE/summary.json for programs.
 
     Exit codes: 0 done (also when --max-time ended it early), 3 a damaged dataset, 4 a solver fault, 5 some deals
     failed.

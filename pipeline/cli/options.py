@@ -168,7 +168,7 @@ def seeds_options(command: Command) -> Command:
         "--seeds-from",
         type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True),
         metavar="FILE",
-        help="A file of seeds, a number a line; '-' for standard input.",
+        help="A file of seeds, one number per line; '-' for standard input.",
     )(command)
     return click.option(
         "--seeds",
@@ -195,7 +195,7 @@ def workers_option(command: Command) -> Command:
         "--workers",
         type=click.IntRange(min=1, max=4096),
         metavar="N",
-        help="Worker processes.  [default: one a core]",
+        help="Worker processes.  [default: one per core]",
     )(command)
 
 
@@ -314,7 +314,7 @@ def setting(key: str, flag: Any, default: Any) -> Any:
 
 
 def worker_count(workers: int | None) -> int:
-    """Return `--workers`, else `WINNABLE_WORKERS`, else one a core; for commands without a configuration file.
+    """Return `--workers`, else `WINNABLE_WORKERS`, else one per core; for commands without a configuration file.
 
     Raises
     ------

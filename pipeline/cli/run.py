@@ -81,10 +81,9 @@ def _executor_options(command: options.Command) -> options.Command:
 def run(config: Path | None, dry_run: bool, output_format: str, verbosity: int, **flags: Any) -> None:
     r"""Settle numbered deals into the dataset.
 
-    Give the deals by a configuration file (see configs/), by flags, or both: a flag outdoes the environment
-    (WINNABLE_NODES and so on), which outdoes the file. The same command again settles what is missing and nothing
-    twice; a larger --nodes settles again only what was left unsettled at a smaller one. Ctrl-C finishes the deals at
-    hand and keeps them.
+    A configuration file (see configs/), flags, or both name the deals. Flags override the environment (WINNABLE_NODES
+    and so on), which overrides the file. The same command again settles what is missing and nothing twice; a larger
+    --nodes settles again only what is unsettled at a smaller one. Ctrl-C finishes the deals in progress and keeps them.
 
     Memory grows slowly with the limit: a worker takes about 240 MB at a million positions, 450 MB at ten million, 1 GB
     at twenty-five, and at no limit more than 1.5 GiB.
@@ -236,8 +235,8 @@ def _print_report(settings: RunSettings, output_format: str) -> None:
 def status(config: Path | None, output_format: str, verbosity: int, **flags: Any) -> None:
     r"""Show what is done, what is missing, and at which limits.
 
-    Missing is what 'winnable run' would settle: of the configuration or the seeds given; without them, of what earlier
-    runs planned, at their limits.
+    Missing is what 'winnable run' would settle: from the configuration or the seeds given, else from the plans of
+    earlier runs, at their limits.
 
     \b
     Examples:

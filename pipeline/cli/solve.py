@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "many",
     type=boards.INPUT,
     metavar="FILE",
-    help="Settle many boards, JSON or a deal's name a line, into a table; '-' for standard input.",
+    help="Settle many boards, one per line as JSON or a deal's name, into a table; '-' for standard input.",
 )
 @options.format_option("text", "csv", "json", default="text")
 @options.verbosity_options
@@ -43,14 +43,14 @@ def solve(
     r"""Settle one deal and print the line that wins it.
 
     The verdict is won (the line proves it and has been replayed by the referee), lost (proved by a complete search) or
-    unsettled at the node limit; all three end with exit code 0. The line is compact text, a move as source column,
-    target column and, for several cards, their number; '-' deals. Below it the same moves in words.
+    unsettled at the node limit; all three end with exit code 0. The line is compact text: per move the source column,
+    the target column and, for several cards, their number; '-' deals. The same moves in words follow.
 
     Memory grows slowly with the limit: it takes about 240 MB at a million positions, 450 MB at ten million, 1 GB at
     twenty-five, and at no limit more than 1.5 GiB.
 
-    With --boards FILE every line is a board as JSON or a deal's name, and gives a row of a table, of CSV or, as JSON,
-    an object a line. An "id" comes back, and what cannot be settled says why in its column "error" (exit code 5).
+    With --boards each line of FILE is a board as JSON or a deal's name and becomes a row of a table, of CSV, or a line
+    of JSON. An "id" is copied to its row. The column "error" says why a board cannot be settled (exit code 5).
 
     \b
     Examples:
@@ -269,8 +269,8 @@ def bench(seconds: float, output_format: str, verbosity: int) -> None:
     r"""Compute the bench signature and measure the speed.
 
     The signature is one number over the outcomes of fixed searches. It must be the one this version was published with
-    (else exit code 4): then the search does here what it does elsewhere. The speed is positions a second of spider-4
-    deals on one thread, by CPU time, the compiler's time left out.
+    (else exit code 4), which shows that the search does the same here as elsewhere. The speed is positions per second
+    of spider-4 deals on one thread, by CPU time without compilation.
 
     \b
     Example:
