@@ -61,9 +61,9 @@ def test_settle_by_workers():
         (("spider-1", []), "no seeds"),
         (("spider-1", [-1]), "numbers in a dataset go from 0"),
         (("spider-1", [2**63]), "numbers in a dataset go from 0"),
-        (("spider-1", [1, 2.0]), r"^seed 2\.0 is no whole number$"),
-        (("spider-1", ["1"]), "^seed '1' is no whole number$"),
-        (("spider-1", [True]), "^seed True is no whole number$"),
+        (("spider-1", [1, 2.0]), r"^seed 2\.0 is not a whole number$"),
+        (("spider-1", ["1"]), "^seed '1' is not a whole number$"),
+        (("spider-1", [True]), "^seed True is not a whole number$"),
         (("spider-1", "1:3"), "^seeds '1:3': expected numbers"),
         (("spider-1", 5), "^seeds 5: expected numbers"),
     ],
@@ -78,12 +78,12 @@ def test_settle_says_what_is_wrong(words, expected):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ({"nodes": "10k"}, "^nodes '10k' is no whole number$"),
+        ({"nodes": "10k"}, "^nodes '10k' is not a whole number$"),
         ({"nodes": 0}, "^nodes 0: expected a whole number from 1 to 9223372036854775807$"),
         ({"nodes": 2**63}, "^nodes 9223372036854775808: expected"),
         ({"workers": -1}, "^workers -1: expected a whole number from 1 to 4096$"),
         ({"workers": 0}, "^workers 0: expected"),
-        ({"workers": 1.5}, r"^workers 1\.5 is no whole number$"),
+        ({"workers": 1.5}, r"^workers 1\.5 is not a whole number$"),
     ],
 )
 def test_settle_says_which_number_is_wrong(words, expected):

@@ -160,12 +160,12 @@ def test_cards_face_down_make_no_set(one, variant, down, above):
         ("spider-4", {"face_down": (-1,) * 10}, "^column 1: -1 of its 6 cards face down"),
         ("spider-4", {"face_down": (0,) * 9}, "^face_down: 9; spider-4 has 10$"),
         ("spider-4", {"columns": ((),) * 11}, "^columns: 11; spider-4 has 10$"),
-        ("spider-4", {"stock": (99,) * 50}, "^stock: 99 is no card"),
-        ("spider-4", {"stock": (0xC1,) * 50}, "^stock: 193 is no card"),
+        ("spider-4", {"stock": (99,) * 50}, "^stock: 99 is not a card"),
+        ("spider-4", {"stock": (0xC1,) * 50}, "^stock: 193 is not a card"),
         ("spider-1", {"sets_done": 7}, "^104 cards; with 7 sets done spider-1 has 13; missing: none$"),
         ("spider-1", {"sets_done": 8}, "^104 cards; with 8 sets done spider-1 has 0"),
         ("spider-2", {"stock": deal("spider-2", 1).stock[1:]}, "^103 cards; with 0 sets done spider-2 has 104"),
-        ("simple-simon", {"columns": ((1,) * 5,) * 8 + ((1,) * 6,) * 2}, "^AC is there 52 times"),
+        ("simple-simon", {"columns": ((1,) * 5,) * 8 + ((1,) * 6,) * 2}, "^AC occurs 52 times"),
     ],
 )
 def test_a_board_that_cannot_come_about_is_refused(one, variant, change, expected):

@@ -183,11 +183,11 @@ def read_text(path: Path) -> str:
     with contextlib.nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
         raw = file.read(FILE_BYTES + 1)
     if len(raw) > FILE_BYTES:
-        raise DataError(f"{name_of(path)}: larger than {FILE_BYTES:,} bytes; that is no board")
+        raise DataError(f"{name_of(path)}: larger than {FILE_BYTES:,} bytes; not a board")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{name_of(path)}: is no text: byte {error.start} is not UTF-8") from error
+        raise DataError(f"{name_of(path)}: not text: byte {error.start} is not UTF-8") from error
 
 
 def stream_lines(file: BinaryIO | None = None) -> Iterator[str]:

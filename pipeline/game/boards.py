@@ -138,7 +138,7 @@ def _check_shape(board: Board, unseen: bool) -> None:
             raise BoardError(f"{place}: {count}; only a hint can be had for a board with cards unknown")
         for card in cards:
             if card != UNSEEN and not (0 <= card >> 4 < len(SUITS) and ACE <= card & 15 <= KING):
-                raise BoardError(f"{place}: {card} is no card; a card is its suit, 0 to 3, times 16 plus its rank")
+                raise BoardError(f"{place}: {card} is not a card: expected its suit, 0 to 3, times 16 plus its rank")
 
 
 def _refuse_sets(board: Board) -> None:
@@ -169,7 +169,7 @@ def _check_cards(board: Board) -> None:
     missing = deck - left
     for card in sorted(left):
         if left[card] > deck[card]:
-            times = f"{card_text(card)} is there {left[card]} times ({_places(board, card)})"
+            times = f"{card_text(card)} occurs {left[card]} times ({_places(board, card)})"
             raise BoardError(f"{times}; {variant.id} has {deck[card]}; {_missing(missing)}")
     if missing.total() != SET_SIZE * board.sets_done + hidden:
         raise BoardError(

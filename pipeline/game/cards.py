@@ -42,11 +42,11 @@ def parse_card(text: str) -> int:
     Raises
     ------
     BoardError
-        The text is no card.
+        The text is not a card.
     """
     card = _CARD.get(text.upper())
     if card is None:
-        raise BoardError(f"{text!r} is no card: write a rank (A 2-10 J Q K) and a suit (C D H S), such as 10S")
+        raise BoardError(f"{text!r} is not a card: expected a rank (A 2-10 J Q K) and a suit (C D H S), such as 10S")
     return card
 
 

@@ -41,7 +41,7 @@ def deal(variant: Variant | str, seed: SupportsIndex, numbering: str = "native")
         raise UsageError(f"{variant.id} has no numbering {numbering!r}; it has: {has}")
     seeds = SEEDS[numbering]
     if seed not in seeds:
-        raise UsageError(f"seed {seed} is no {numbering} number; they go from {seeds.start} to {seeds.stop - 1}")
+        raise UsageError(f"seed {seed} is not a valid {numbering} number: expected {seeds.start} to {seeds.stop - 1}")
     columns, stock = _DEALERS[numbering](variant, seed)
     face_down = variant.face_down
     if any(face_down) and tuple(map(len, columns)) != variant.columns:  # PySolFC's long columns are others than ours

@@ -181,13 +181,13 @@ def _text_fields(text: str) -> dict[str, Any]:
         column = re.fullmatch(r"(?:column )?(\d{1,2})", key)
         if not colon or not (column or key in TEXT_KEYS):
             hint = closest(key, (*TEXT_KEYS, "column 1")) or f"; lines begin with column 1: or {', '.join(TEXT_KEYS)}"
-            raise BoardError(f"line {number}: {content[:40]!r} says nothing about a board{hint}")
+            raise BoardError(f"line {number}: {content[:40]!r} is not part of a board{hint}")
         if column and int(column[1]) not in columns:
             columns[int(column[1])] = value
         elif key == "stock":
             fields["stock"] = f"{fields.get('stock', '')} {value}"
         elif key in fields or column:
-            raise BoardError(f"line {number}: {key} is there twice")
+            raise BoardError(f"line {number}: {key} occurs twice")
         else:
             fields[key.replace(" ", "_")] = value
     if sorted(columns) != list(range(1, len(columns) + 1)):
@@ -217,7 +217,7 @@ def _json_fields(text: str) -> dict[str, Any]:
     try:
         fields = json.loads(text)
     except ValueError as error:
-        raise BoardError(f"is no JSON: {error}") from error
+        raise BoardError(f"not JSON: {error}") from error
     if isinstance(fields.get("board"), dict):  # of a daily deal, or of a move that replay shows
         fields = fields["board"]
     if isinstance(fields.get("deals"), list):
@@ -242,9 +242,9 @@ def _json_fields(text: str) -> dict[str, Any]:
 def _from_solvitaire(deal: dict[str, Any]) -> dict[str, Any]:
     piles, stock = deal["tableau piles"], deal.get("stock", [])
     if not isinstance(piles, list) or not all(_is_texts(pile) for pile in piles):
-        raise BoardError("tableau piles: must be a list of lists of cards")
+        raise BoardError("tableau piles: expected a list of lists of cards")
     if not _is_texts(stock):
-        raise BoardError("stock: must be a list of cards")
+        raise BoardError("stock: expected a list of cards")
     down = [[card[-1:].islower() for card in pile] for pile in piles]
     for number, flags in enumerate(down, 1):
         if flags != sorted(flags, reverse=True):
@@ -304,7 +304,7 @@ def _build(fields: dict[str, Any], variant: Variant | None) -> Board:
         raise BoardError(f"columns: {count}; {variant.id} has {len(variant.columns)}")
     face_down = fields["face_down"]
     if not isinstance(face_down, list) or len(face_down) != len(columns):
-        raise BoardError(f"face_down: {face_down!r}; must be a list of {len(columns)} counts")
+        raise BoardError(f"face_down: {face_down!r}: expected a list of {len(columns)} counts")
     numbering, seed = fields.get("numbering"), fields.get("seed")
     if "seed" not in fields and isinstance(fields.get("deal"), str) and fields["deal"].count("/") >= 2:
         numbering, seed = fields["deal"].rsplit("/", 2)[1:]
@@ -338,7 +338,7 @@ def _cards(where: str, value: object) -> tuple[int, ...]:
     """Read cards: a text with blanks between them, or a list of their texts."""
     texts = value.split() if isinstance(value, str) else value
     if not isinstance(texts, list) or not _is_texts(texts):
-        raise BoardError(f"{where}: {value!r} is no list of cards such as 10S or KH")
+        raise BoardError(f"{where}: {value!r} is not a list of cards such as 10S or KH")
     try:
         return tuple(map(parse_card, texts))
     except BoardError as error:
@@ -349,7 +349,7 @@ def _whole(where: str, value: object) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise BoardError(f"{where}: {value!r} is no whole number, 0 up")
+        raise BoardError(f"{where}: {value!r} is not a whole number from 0 up")
     return value
 
 

@@ -38,12 +38,12 @@ def encode_line(moves: Iterable[tuple[int, int, int] | SupportsInt]) -> str:
     Raises
     ------
     LineError
-        Something among them is no move.
+        Something among them is not a move.
     """
     try:
         return "".join([_TEXT_OF[move] for move in moves])
     except KeyError as error:
-        raise LineError(f"{error.args[0]!r} is no move") from None
+        raise LineError(f"{error.args[0]!r} is not a move") from None
 
 
 def split_line(line: str) -> list[str]:
@@ -52,14 +52,14 @@ def split_line(line: str) -> list[str]:
     Raises
     ------
     LineError
-        Something in it is no move; names the move's number and the text.
+        Something in it is not a move; names the move's number and the text.
     """
     texts: list[str] = _MOVE.findall(line)
     if "".join(texts) != line:
         number, end = 1, 0
         while match := _MOVE.match(line, end):
             number, end = number + 1, match.end()
-        raise LineError(f"move {number}: {line[end : end + 3]!r} is no move (a-p, a-p and a count 2-9 A-D, or -)")
+        raise LineError(f"move {number}: {line[end : end + 3]!r} is not a move (a-p, a-p and a count 2-9 A-D, or -)")
     return texts
 
 
@@ -69,6 +69,6 @@ def parse_line(text: str) -> list[Move]:
     Raises
     ------
     LineError
-        Something in it is no move; names the move's number and the text.
+        Something in it is not a move; names the move's number and the text.
     """
     return [MOVES_BY_TEXT[move] for move in split_line(text.strip())]

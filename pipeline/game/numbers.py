@@ -25,7 +25,7 @@ def whole_number(name: str, value: Any, allowed: range | None = None) -> int:
     except TypeError:
         number = None
     if number is None or isinstance(value, bool):
-        raise UsageError(f"{name} {value!r:.40} is no whole number")
+        raise UsageError(f"{name} {value!r:.40} is not a whole number")
     if allowed is not None and number not in allowed:
         raise UsageError(f"{name} {number}: expected a whole number from {allowed.start} to {allowed.stop - 1}")
     return number

@@ -80,7 +80,7 @@ def read_line(text: str, number: int, variant: Variant | None, *, unseen: bool =
         It holds none; names the line.
     """
     if len(text) > FILE_BYTES:
-        raise BoardError(f"line {number}: larger than {FILE_BYTES:,} bytes; that is not a board")
+        raise BoardError(f"line {number}: larger than {FILE_BYTES:,} bytes; not a board")
     text = text.strip("\ufeff \t\r\n")
     if not (text.startswith("{") or is_deal_name(text)):
         raise BoardError(

@@ -320,9 +320,9 @@ class ConfigFile:
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
         except UnicodeDecodeError as error:
-            raise ConfigError(f"{path}: is no TOML: byte {error.start} is not UTF-8") from error
+            raise ConfigError(f"{path}: not TOML: byte {error.start} is not UTF-8") from error
         except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
-            raise ConfigError(f"{path}: is no TOML: {str(error)[:200]}") from error
+            raise ConfigError(f"{path}: not TOML: {str(error)[:200]}") from error
 
     def fail(self, text: str) -> NoReturn:
         """Raise the ConfigError of this file."""

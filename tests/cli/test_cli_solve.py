@@ -174,7 +174,7 @@ def test_a_compile_is_announced(ok, monkeypatch, capsys):
         (("--variant", "spider-1", "--seed", "-1"), 2, "--seed"),
         (("--variant", "spider-1", "--seed", str(2**63)), 2, "--seed"),
         (("--variant", "mrs-mop", "--seed", "1", "--numbering", "kpat"), 2, "mrs-mop has no numbering 'kpat'"),
-        (("--variant", "spider-1", "--seed", "0", "--numbering", "kpat"), 2, "they go from 1 to"),
+        (("--variant", "spider-1", "--seed", "0", "--numbering", "kpat"), 2, "expected 1 to"),
         (("--variant", "spider-1", "--seed", "1", "--nodes", "0"), 2, "whole number"),
         (("--board", "nowhere.txt"), 2, "nowhere.txt"),
         (("--variant", "nowhere.toml", "--seed", "1"), 3, "nowhere.toml"),
@@ -191,11 +191,11 @@ def test_wrong_words_are_told_in_one_line(winnable, words, code, expected):
     [
         (b"nonsense\n", "line 1: 'nonsense'"),
         (b"\xff\xfe\x00", "byte 0 is not UTF-8"),
-        (b"{", "is no JSON"),
+        (b"{", "not JSON"),
         (b'{"columns": ' + b"[" * 100_000, "nested too deeply"),
         (b'{"variant": "spider-1", "columns": [], "face_down": [], "stock": ""}', "spider-1 has 10"),
-        (board_text(deal(SPIDER_1, 5)).replace("AS", "KS", 1).encode(), "KS is there 9 times"),
-        (b"# " + b"x" * 999_999, "larger than 1,000,000 bytes; that is no board"),
+        (board_text(deal(SPIDER_1, 5)).replace("AS", "KS", 1).encode(), "KS occurs 9 times"),
+        (b"# " + b"x" * 999_999, "larger than 1,000,000 bytes; not a board"),
         (SET_ON_TOP.encode(), "column 2: KS QS JS 10S 9S 8S 7S 6S 5S 4S 3S 2S AS is a set; it would have left"),
     ],
 )
@@ -220,10 +220,10 @@ def test_a_board_may_be_as_large_as_that(ok, tmp_path):
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
 def test_what_never_ends_is_not_read_to_its_end(winnable, tmp_path):
     for words in (("hint", "/dev/zero"), ("replay", "/dev/zero"), ("deal", "--board", "/dev/zero")):
-        assert winnable(*words) == (3, "", "Error: /dev/zero: larger than 1,000,000 bytes; that is no board\n")
+        assert winnable(*words) == (3, "", "Error: /dev/zero: larger than 1,000,000 bytes; not a board\n")
     path = tmp_path / "mine.toml"
     path.symlink_to("/dev/zero")
-    said = f"Error: {path}: larger than 1,000,000 bytes; that is no variant\n"
+    said = f"Error: {path}: larger than 1,000,000 bytes; not a variant\n"
     assert winnable("deal", "--variant", path, "--seed", 1) == (3, "", said)
 
 
@@ -232,7 +232,7 @@ def test_a_line_of_the_stream_is_not_read_to_its_end(winnable, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
     code, out, _ = winnable("hint", "--stream")
     large, missing, third = (json.loads(line)["error"] for line in out.splitlines())
-    assert (code, large) == (0, "line 1: larger than 1,000,000 bytes; that is not a board")
+    assert (code, large) == (0, "line 1: larger than 1,000,000 bytes; not a board")
     assert (missing[:15], third[:6]) == ("line 2: neither", "line 3")
 
 

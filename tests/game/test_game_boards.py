@@ -124,19 +124,19 @@ def test_a_variant_given_stands_over_the_one_named(tmp_path):
     ("old", "new", "message"),
     [
         ("column 3:", "colunm 3:", "line 6: 'colunm 3"),
-        ("column 3:", "column 2:", "line 6: column 2 is there twice"),
+        ("column 3:", "column 2:", "line 6: column 2 occurs twice"),
         ("column 10:", "column 11:", "they must count from 1, one by one"),
         ("sets done: 0", "sets done: 1", "104 cards; with 1 set done spider-4 has 91"),
-        ("sets done: 0", "sets done: x", "sets_done: 'x' is no whole number"),
-        ("seed: 1", "seed: -1", "seed: '-1' is no whole number"),
-        ("seed: 1", "seed: 1\nseed: 2", "line 4: seed is there twice"),
+        ("sets done: 0", "sets done: x", "sets_done: 'x' is not a whole number"),
+        ("seed: 1", "seed: -1", "seed: '-1' is not a whole number"),
+        ("seed: 1", "seed: 1\nseed: 2", "line 4: seed occurs twice"),
         ("numbering: native", "numbering: kde", "numbering: 'kde' is not a numbering"),
         ("variant: spider-4", "variant: spider-5", "variant: 'spider-5' .*; did you mean"),
         ("variant: spider-4", "", "the text does not name its game"),
         ("variant: spider-4", "variant: spiderette", "columns: 10; spiderette has 7"),
         ("variant: spider-4", "variant: spider-1", r"cards of 4 suits \(C, D, H, S\); spider-1 has 1"),
-        ("[8D 4S", "[8D XS", "column 1: 'XS' is no card"),
-        ("[8D 4S", "[8S 4S", r"8S is there 3 times \(column 1, stock\); spider-4 has 2; missing: 8D"),
+        ("[8D 4S", "[8D XS", "column 1: 'XS' is not a card"),
+        ("[8D 4S", "[8S 4S", r"8S occurs 3 times \(column 1, stock\); spider-4 has 2; missing: 8D"),
         ("[8D 4S", "[4S", "103 cards; with 0 sets done spider-4 has 104; missing: 8D"),
         ("QH] 10C", "QH 10C]", "column 1: 6 of its 6 cards face down; 5 at most"),
         ("QH] 10C", "QH 10C", "brackets go once round"),
@@ -154,12 +154,12 @@ def test_a_wrong_text_is_named(old, new, message):
     [
         ({"colums": []}, "unknown key 'colums'; did you mean 'columns'"),
         ({"columns": 3}, "columns: no list of columns; spider-4 has 10"),
-        ({"columns": [3] * 10}, "column 1: 3 is no list of cards"),
-        ({"face_down": [0]}, "face_down: .0.; must be a list of 10 counts"),
-        ({"face_down": [-1] * 10}, "face_down, column 1: -1 is no whole number"),
-        ({"stock": None}, "stock: None is no list of cards"),
-        ({"seed": 1.5}, "seed: 1.5 is no whole number"),
-        ({"seed": True}, "seed: True is no whole number"),
+        ({"columns": [3] * 10}, "column 1: 3 is not a list of cards"),
+        ({"face_down": [0]}, "face_down: .0.: expected a list of 10 counts"),
+        ({"face_down": [-1] * 10}, "face_down, column 1: -1 is not a whole number"),
+        ({"stock": None}, "stock: None is not a list of cards"),
+        ({"seed": 1.5}, "seed: 1.5 is not a whole number"),
+        ({"seed": True}, "seed: True is not a whole number"),
         ({"variant": 4}, "the text does not name its game"),
     ],
 )
@@ -219,7 +219,7 @@ def test_a_number_of_another_deal_is_refused_where_all_lies_open():
 
 @pytest.mark.parametrize(
     ("seed", "numbering", "message"),
-    [(0, "kpat", "seed 0 is no kpat number"), (2**63, "native", "is no native number")],
+    [(0, "kpat", "seed 0 is not a valid kpat number"), (2**63, "native", "is not a valid native number")],
 )
 def test_a_number_that_is_none_is_refused(seed, numbering, message):
     board = dataclasses.replace(deal("spider-4", 1), numbering=numbering, seed=seed)

@@ -18,5 +18,5 @@ def test_cards_are_read_in_any_letters():
 
 @pytest.mark.parametrize("text", ["", "1S", "11H", "S", "10", "KX", "10 S", "0S", "JSS"])
 def test_what_is_no_card_is_named(text):
-    with pytest.raises(BoardError, match="is no card"):
+    with pytest.raises(BoardError, match="is not a card"):
         parse_card(text)

@@ -268,9 +268,9 @@ def test_a_deals_name_is_read_back(numbering):
 @pytest.mark.parametrize(
     ("variant_id", "seed", "numbering", "message"),
     [
-        ("spider-4", -1, "native", "seed -1 is no native number; they go from 0 to 9223372036854775807"),
-        ("spider-4", 2**63, "native", "is no native number"),
-        ("spider-4", 0, "kpat", "seed 0 is no kpat number; they go from 1 to 2147483647"),
+        ("spider-4", -1, "native", "seed -1 is not a valid native number: expected 0 to 9223372036854775807"),
+        ("spider-4", 2**63, "native", "is not a valid native number"),
+        ("spider-4", 0, "kpat", "seed 0 is not a valid kpat number: expected 1 to 2147483647"),
         ("spider-relaxed", 1, "kpat", "spider-relaxed has no numbering 'kpat'; it has: native, pysol, ms"),
         ("mrs-mop", 1, "kpat", "mrs-mop has no numbering"),
         ("spider-4", 1, "kde", "has no numbering 'kde'"),
@@ -292,12 +292,12 @@ def test_a_seed_may_be_an_integer_of_numpy(kind, numbering):
     if numbering == "pysol":
         assert deal("spider-4", largest, numbering).seed == 2**64 - 1
     else:
-        with pytest.raises(UsageError, match="seed 18446744073709551615 is no"):
+        with pytest.raises(UsageError, match="seed 18446744073709551615 is not"):
             deal("spider-4", largest, numbering)
 
 
 @pytest.mark.parametrize("seed", [True, np.True_, 5.0, np.float64(5), "5", None, [5], np.array([5, 6])], ids=repr)
 @pytest.mark.parametrize("numbering", ["native", "pysol", "kpat"])
 def test_a_seed_that_is_no_integer(seed, numbering):
-    with pytest.raises(UsageError, match=r"^seed .* is no whole number$"):
+    with pytest.raises(UsageError, match=r"^seed .* is not a whole number$"):
         deal("spider-4", seed, numbering)

@@ -29,15 +29,15 @@ def test_the_text_is_as_documented():
 
 @pytest.mark.parametrize("line", ["a", "abq", "ab1", "ab0", "abE", "AB", "ab cd", "ab--c", "ab2 3"])
 def test_what_is_no_line(line):
-    with pytest.raises(LineError, match=r"move \d+: .* is no move"):
+    with pytest.raises(LineError, match=r"move \d+: .* is not a move"):
         parse_line(line)
-    with pytest.raises(LineError, match=r"move 2: 'x' is no move"):
+    with pytest.raises(LineError, match=r"move 2: 'x' is not a move"):
         parse_line("abx")
 
 
 def test_what_is_no_move():
     for move in [(0, 0, 14), (0, 16, 1), (-1, 2, 1), 0]:
-        with pytest.raises(LineError, match="is no move"):
+        with pytest.raises(LineError, match="is not a move"):
             encode_line([move])
 
 

@@ -150,7 +150,7 @@ def test_a_users_own_file(tmp_path):
         ("suits = 4", 'suits = 4\nnumberings = ["pysol"]', "numberings is"),
         ("suits = 4", "suits = 4\nsets_needed = 5", "sets_needed is 5; allowed: a whole number from 1 to 4"),
         ('deal = "blocked"', 'deal = "all"\n[[documented]]\nsource = "x"\nproved = 2', "documented 1: proved is 2"),
-        ("suits = 4", "suits = = 4", "is no TOML"),
+        ("suits = 4", "suits = = 4", "not TOML"),
     ],
 )
 def test_a_bad_file_is_named_with_key_value_and_what_is_allowed(tmp_path, old, new, message):

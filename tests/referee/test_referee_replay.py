@@ -127,7 +127,7 @@ def test_a_set_by_a_deal(lay):
         ("-", "move 1: the stock is empty"),
         ("ba", "the line ends after 1 moves with 1 of 8 sets removed"),
         ("", "the line ends after 0 moves with 1 of 8 sets removed"),
-        ("baxx", "move 2: 'xx' is no move"),
+        ("baxx", "move 2: 'xx' is not a move"),
         ([0x101, 0x100], "move 2: column 1 is both source and target"),
         ([0x101, 0x0], "move 2: column 1 is both source and target"),
         ([0x010], "move 1: a move takes a card at least"),

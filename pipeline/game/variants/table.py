@@ -82,10 +82,10 @@ def parse_toml(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             raw = file.read(FILE_BYTES + 1)
         if len(raw) > FILE_BYTES:
-            raise VariantError(f"{path}: larger than {FILE_BYTES:,} bytes; that is no variant")
+            raise VariantError(f"{path}: larger than {FILE_BYTES:,} bytes; not a variant")
         return tomllib.loads(raw.decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise VariantError(f"{path}: cannot be read: {reason}") from error
     except tomllib.TOMLDecodeError as error:
-        raise VariantError(f"{path}: is no TOML: {error}") from error
+        raise VariantError(f"{path}: not TOML: {error}") from error
