@@ -87,3 +87,24 @@ def test_hints_fit_their_schema(said, tmp_path):
     assert [answer.get("verdict") for answer in answers] == ["won", "won", None]
     for answer in answers:
         check("hint", answer)
+
+
+def test_advice_on_unseen_cards_fits_the_schema_of_hints(said, tmp_path):
+    board = said("deal", *DEAL, "--format", "json")
+    hidden = [
+        " ".join(["XX"] * down + cards.split()[down:])
+        for cards, down in zip(board["columns"], board["face_down"], strict=True)
+    ]
+    path = tmp_path / "unseen.json"
+    path.write_text(json.dumps(board | {"columns": hidden, "numbering": None, "seed": None, "deal": None}))
+    check("hint", said("hint", path, "--fillings", "2", "--format", "json"))
+
+
+def test_rows_of_many_boards_fit_their_schema(capsys, tmp_path):
+    path = tmp_path / "boards.jsonl"
+    path.write_text('{"id": 7, "deal": "spider-1/native/1"}\nspider-1/kpat/2\nnothing\n')
+    assert run_command(["solve", "--boards", str(path), "--format", "json"]) == 5
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["verdict"] for row in rows] == ["won", "won", None]
+    for row in rows:
+        check("boards", row)
