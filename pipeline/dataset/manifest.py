@@ -90,7 +90,7 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, LookupError, TypeError, AttributeError, UsageError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, UsageError) as error:
         raise StoreError(f"{path}: no manifest of a run: {_what_is_wrong(error)}{REPAIR}") from error
 
 

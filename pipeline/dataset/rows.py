@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.dataset.row import Row
 from pipeline.dataset.schema import COLUMNS, SCHEMA
 from pipeline.errors import StoreError
 
 Places = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-
-
-class Row(NamedTuple):
-    """One outcome, in the order of the schema's columns."""
-
-    seed: int
-    verdict: str
-    positions: int
-    expanded: int
-    node_limit: int
-    line: str | None
-    moves: int | None
-    deals: int | None
-    score: int | None
-    solver: str
-    rules_hash: str
-    seconds: float
-    run_id: str
 
 
 def replaces(new: Row, old: Row) -> bool:

@@ -189,7 +189,7 @@ def digest(table: pa.Table) -> bytes:
         if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
             total.update(pc.fill_null(pc.binary_length(values), 0).to_numpy(zero_copy_only=False).astype("<i8").data)
             total.update(_text_of(values))
-        elif pa.types.is_primitive(values.type):
+        elif pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
             total.update(np.ascontiguousarray(pc.fill_null(values, 0).to_numpy(zero_copy_only=False)).data)
         else:
             total.update(str(values.type).encode())

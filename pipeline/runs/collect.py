@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from pipeline.dataset.rows import Row, table_of
+from pipeline.dataset.row import Row
+from pipeline.dataset.rows import table_of
 from pipeline.dataset.store import Store
 from pipeline.runs.chunks import Job
 from pipeline.runs.workers import Chunk, ChunkResult
@@ -22,23 +23,20 @@ class Collector:
     ----------
     store
         The dataset, held for writing.
-    solver, run_id
-        What the rows say of themselves.
+    jobs
+        The run's jobs, which say where the rows go.
     """
 
-    def __init__(self, store: Store, jobs: Sequence[Job], solver: str, run_id: str) -> None:
+    def __init__(self, store: Store, jobs: Sequence[Job]) -> None:
         self._store, self._jobs = store, jobs
-        self._solver, self._run_id = solver, run_id
         self._rows: dict[int, list[Row]] = {}
         self._kept = 0
         self._due = time.monotonic() + FLUSH_SECONDS
 
     def take(self, chunk: Chunk, result: ChunkResult) -> None:
         """Keep a chunk's rows."""
-        own = self._solver, chunk.variant.rules_hash
-        rows = [Row(*one[:9], *own, one.seconds, self._run_id) for one in result.settled]
-        self._rows.setdefault(chunk.job, []).extend(rows)
-        self._kept += len(rows)
+        self._rows.setdefault(chunk.job, []).extend(result.rows)
+        self._kept += len(result.rows)
 
     def flush_if_due(self) -> None:
         """Write what is kept if it has been kept long enough or is much."""

@@ -125,7 +125,7 @@ class Nights:
             return Night(day)
         except OSError as error:
             raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except (ValueError, KeyError, TypeError, AttributeError, UsageError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, UsageError) as error:
             raise StoreError(f"{path}: no night: {type(error).__name__}: {error}; remove it to begin anew") from error
 
     def save(self, night: Night) -> None:

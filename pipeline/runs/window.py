@@ -159,8 +159,9 @@ class Window:
         job = self._jobs[chunk.job]
         job.pace.learn(result)
         self._collector.take(chunk, result)
-        for settled in result.settled:
-            setattr(job.counts, settled.verdict, getattr(job.counts, settled.verdict) + 1)
+        job.counts.won += sum(row.verdict == "won" for row in result.rows)
+        job.counts.lost += sum(row.verdict == "lost" for row in result.rows)
+        job.counts.unsettled += sum(row.verdict == "unsettled" for row in result.rows)
         self._fail(chunk, result.failures)
         self._progress.advance(job, result.done)
 

@@ -1,4 +1,4 @@
-"""What runs in a worker: chunks of deals in, plain tuples out. Imports neither pandas nor pyarrow.
+"""What runs in a worker: chunks of deals in, rows out. Imports neither pandas nor pyarrow.
 
 A worker makes its solver when its first chunk comes, recomputes the bench signature, and refuses to work if it is not
 that of the run: a worker with another solver would write other rows.
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 
 from filelock import FileLock
 
+from pipeline.dataset.row import Row
 from pipeline.errors import SolverFault
 from pipeline.game.deals import deal
 from pipeline.game.variants import Variant
@@ -29,21 +30,6 @@ log = logging.getLogger(__name__)
 
 NOTICE = logging.INFO + 5  # what the user should see, and is no warning
 FAULT, MEMORY, ERROR, KILLED = "fault", "memory", "error", "killed"
-
-
-class Settled(NamedTuple):
-    """What a worker says about one deal; the columns of a row that are not the run's own."""
-
-    seed: int
-    verdict: str
-    positions: int
-    expanded: int
-    node_limit: int
-    line: str | None
-    moves: int | None
-    deals: int | None
-    score: int | None
-    seconds: float
 
 
 class Failure(NamedTuple):
@@ -151,7 +137,7 @@ class Chunk:
 class ChunkResult(NamedTuple):
     """What came of a chunk; a worker told to stop leaves the rest of the seeds, `done` says how many it did."""
 
-    settled: list[Settled]
+    rows: list[Row]
     failures: list[Failure]
     done: int
     seconds: float
@@ -207,7 +193,7 @@ def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
         This worker's solver is not the run's.
     """
     _worker.ready(setup)
-    settled: list[Settled] = []
+    rows: list[Row] = []
     failures: list[Failure] = []
     began = time.perf_counter()
     done = 0
@@ -216,32 +202,35 @@ def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
             break
         done += 1
         one = _settle_one(setup, chunk, seed)
-        if isinstance(one, Settled):
-            settled.append(one)
+        if isinstance(one, Row):
+            rows.append(one)
         else:
             failures.append(one)
             # Only here, where the memory of a deal that ran out of it is free again.
             log.error("%s %s %d: %s: %s", chunk.variant.id, chunk.numbering, seed, one.kind, one.text)
-    return ChunkResult(settled, failures, done, time.perf_counter() - began)
+    return ChunkResult(rows, failures, done, time.perf_counter() - began)
 
 
-def _settle_one(setup: Setup, chunk: Chunk, seed: int) -> Settled | Failure:
+def _settle_one(setup: Setup, chunk: Chunk, seed: int) -> Row | Failure:
     try:
         settler = _worker.ready(setup)
         start = time.thread_time()
         outcome = settler.settle(chunk.variant, chunk.numbering, seed, chunk.nodes)
         spent = time.thread_time() - start
-        return Settled(
-            seed,
-            outcome.verdict,
-            outcome.positions,
-            outcome.expanded,
-            outcome.node_limit,
-            outcome.line,
-            outcome.moves,
-            outcome.deals,
-            outcome.score,
-            spent,
+        return Row(
+            seed=seed,
+            verdict=outcome.verdict,
+            positions=outcome.positions,
+            expanded=outcome.expanded,
+            node_limit=outcome.node_limit,
+            line=outcome.line,
+            moves=outcome.moves,
+            deals=outcome.deals,
+            score=outcome.score,
+            solver=setup.solver,
+            rules_hash=chunk.variant.rules_hash,
+            seconds=spent,
+            run_id=setup.run_id,
         )
     except MemoryError:
         _worker.settler = None  # and with it whatever the search had grown; the next deal starts with a new one
