@@ -8,6 +8,9 @@ As a library, for notebooks and other programs::
     frame = settle("spider-4", range(1, 101))  # many, as a pandas DataFrame
     known = load_outcomes("data")  # a dataset, as a pandas DataFrame
 
+and the statistics of the reports: `wilson` (interval of a share), `win_rate` (bounds with unsettled deals),
+`paired_ratio` (interval of a ratio) and `compare_paired` (two solvers or games on the same deals).
+
 What each name needs is imported when it is first used.
 """
 
@@ -21,6 +24,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pipeline.analysis.statistics import compare_paired, paired_ratio, wilson, win_rate
     from pipeline.dataset.loading import load_outcomes
     from pipeline.game.boards import Board
     from pipeline.game.deals import deal, named_deal
@@ -39,20 +43,28 @@ __all__ = [
     "Variant",
     "__version__",
     "advise",
+    "compare_paired",
     "daily",
     "deal",
     "hint",
     "load_outcomes",
     "load_variant",
     "named_deal",
+    "paired_ratio",
     "read_board",
     "read_variant",
     "settle",
     "solve",
     "variant_ids",
+    "wilson",
+    "win_rate",
 ]
 
 _HOMES = {
+    "wilson": "pipeline.analysis.statistics",
+    "win_rate": "pipeline.analysis.statistics",
+    "paired_ratio": "pipeline.analysis.statistics",
+    "compare_paired": "pipeline.analysis.statistics",
     "Board": "pipeline.game.boards",
     "Outcome": "pipeline.solver",
     "Solver": "pipeline.solver",

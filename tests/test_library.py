@@ -122,3 +122,14 @@ def test_ids_and_dates_may_be_text():
     variant = load_variant("spider-1")
     assert deal("spider-1", 5) == deal(variant, 5)
     assert daily("spider-1", "2026-11-30") == daily(variant, datetime.date(2026, 11, 30))
+
+
+def test_the_statistics_are_for_everyone():
+    assert pipeline.wilson(8, 10).low < 0.8 < pipeline.wilson(8, 10).high
+    assert pipeline.win_rate(10, 8, 1).upper_bound == 0.9
+    assert pipeline.paired_ratio([1, 2], [2, 4]).geometric == pytest.approx(2)
+    paired = pipeline.compare_paired([True, True, False], [False, True, True], [5, 5, 9], [9, 10, 2], seeds=[7, 8, 9])
+    assert (paired.deals, paired.reached, paired.only_a, paired.only_b) == (3, (2, 2), (7,), (9,))
+    assert (paired.p_value, paired.ratio.geometric) == (1, pytest.approx(2))
+    with pytest.raises(ValueError, match="shapes"):
+        pipeline.compare_paired([True], [True, False], [1], [1, 2])

@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.analysis.published import percent
 from pipeline.analysis.samples import Sample
-from pipeline.analysis.statistics import Counts, Flags, PairedRatio, judge, mcnemar, paired_ratio, wilson
+from pipeline.analysis.statistics import Counts, Flags, Paired, compare_paired, judge, wilson
 from pipeline.analysis.tables import Section, markdown_table, number, text_table
 from pipeline.game.numbers import json_text
 
@@ -27,34 +27,26 @@ class Comparison:
 
     Attributes
     ----------
-    deals
-        Number of deals both have.
+    label
+        Variant and numbering, as "spider-4/native"; of two variants both.
+    paired
+        The deals both have: which were settled, of two variants which were won.
+    aim
+        "settled", or "won" where A and B are two variants.
     left_out
         Number of deals only one has.
     node_limits
         The limits of A and B.
-    settled
-        Number of deals settled by A and by B.
-    only_a, only_b
-        Seeds settled by one and not by the other, ascending.
     contradictions
-        Seeds won in one and lost in the other: one of the solvers is wrong.
-    p_value
-        Of the exact McNemar test on `only_a` and `only_b`.
-    ratio
-        Positions of B over those of A, on deals both settled; None if there are none.
+        Seeds won in one and lost in the other: one of the solvers is wrong, unless A and B are two variants.
     """
 
     label: str
-    deals: int
+    paired: Paired
+    aim: str
     left_out: int
     node_limits: tuple[int, int]
-    settled: tuple[int, int]
-    only_a: tuple[int, ...]
-    only_b: tuple[int, ...]
     contradictions: tuple[int, ...]
-    p_value: float
-    ratio: PairedRatio | None
 
     @property
     def conclusions(self) -> tuple[str, ...]:
@@ -70,7 +62,7 @@ class Comparison:
 
 
 def compare(a: Sample, b: Sample, label: str, *, nodes: int | None = None) -> Comparison:
-    """Compare two samples of one variant and numbering deal by deal.
+    """Compare two samples deal by deal: of one variant, or of two variants on the same numbers.
 
     Parameters
     ----------
@@ -87,24 +79,19 @@ def compare(a: Sample, b: Sample, label: str, *, nodes: int | None = None) -> Co
         If a sample was not searched as far as `nodes`.
     """
     seeds, in_a, in_b = np.intersect1d(a.seeds, b.seeds, assume_unique=True, return_indices=True)
-    left_out = int(a.seeds.size + b.seeds.size - 2 * seeds.size)
     done_a, limit_a = _settled(a, in_a, nodes)
     done_b, limit_b = _settled(b, in_b, nodes)
-    only_a, only_b = done_a & ~done_b, done_b & ~done_a
-    both = done_a & done_b
+    two = a.variant.id != b.variant.id
+    if two:
+        done_a, done_b = done_a & a.won[in_a], done_b & b.won[in_b]
     clash = (a.won[in_a] & b.lost[in_b]) | (a.lost[in_a] & b.won[in_b])
-    ratio = paired_ratio(_counts(a, in_a, both), _counts(b, in_b, both)) if both.any() else None
     return Comparison(
         label=label,
-        deals=int(seeds.size),
-        left_out=left_out,
+        paired=compare_paired(done_a, done_b, a.positions[in_a], b.positions[in_b], seeds),
+        aim="won" if two else "settled",
+        left_out=int(a.seeds.size + b.seeds.size - 2 * seeds.size),
         node_limits=(limit_a, limit_b),
-        settled=(int(done_a.sum()), int(done_b.sum())),
-        only_a=tuple(map(int, seeds[only_a])),
-        only_b=tuple(map(int, seeds[only_b])),
-        contradictions=tuple(map(int, seeds[clash])),
-        p_value=mcnemar(int(only_a.sum()), int(only_b.sum())),
-        ratio=ratio,
+        contradictions=() if two else tuple(map(int, seeds[clash])),
     )
 
 
@@ -119,27 +106,24 @@ def _settled(sample: Sample, places: Counts, nodes: int | None) -> tuple[Flags, 
     return settled & (sample.positions[places] <= nodes), nodes
 
 
-def _counts(sample: Sample, places: Counts, both: Flags) -> Counts:
-    # A deal won as it is dealt takes no position; one keeps the logarithm finite.
-    return np.maximum(sample.positions[places][both], 1)
-
-
 def _settling(c: Comparison) -> str:
-    more_a, more_b = len(c.only_a), len(c.only_b)
+    more_a, more_b = len(c.paired.only_a), len(c.paired.only_b)
     discordant = more_a + more_b
-    if not c.deals:
+    if not c.paired.deals:
         return "A and B have no deal in common."
     if not discordant:
-        most = percent(wilson(0, c.deals).high)
-        return f"Both settle the same deals: judging from {c.deals:,} deals, they differ on less than {most} of all."
-    counts = f"{more_b:,} deals are settled by B only, {more_a:,} by A only (exact McNemar p = {_p(c.p_value)})"
+        most = percent(wilson(0, c.paired.deals).high)
+        seen = f"judging from {c.paired.deals:,} deals, they differ on less than {most} of all"
+        return f"The same deals are {c.aim} in both: {seen}."
+    counts = f"{more_b:,} deals are {c.aim} by B only, {more_a:,} by A only (exact McNemar p = {_p(c.paired.p_value)})"
     if discordant < FEWEST_DISCORDANT:
-        return f"Too few deals to tell which settles more: {counts}; below {FEWEST_DISCORDANT} no split is significant."
-    if c.p_value < LEVEL:
-        return f"{'B' if more_b > more_a else 'A'} settles more deals: {counts}."
-    needed = deals_needed(more_a, more_b, c.deals)
+        few = f"below {FEWEST_DISCORDANT} no split is significant"
+        return f"Too few deals to tell where more are {c.aim}: {counts}; {few}."
+    if c.paired.p_value < LEVEL:
+        return f"More deals are {c.aim} by {'B' if more_b > more_a else 'A'}: {counts}."
+    needed = deals_needed(more_a, more_b, c.paired.deals)
     advice = f"; if the split is real, about {needed:,} deals would show it" if needed else ""
-    return f"This sample does not tell which settles more: {counts}{advice}."
+    return f"This sample does not tell where more are {c.aim}: {counts}{advice}."
 
 
 def deals_needed(only_a: int, only_b: int, deals: int, power: float = 0.8) -> int | None:
@@ -174,17 +158,18 @@ def deals_needed(only_a: int, only_b: int, deals: int, power: float = 0.8) -> in
 
 
 def _effort(c: Comparison) -> str:
-    if c.ratio is None:
-        return "No deal was settled by both, so positions cannot be compared."
-    low, high = c.ratio.interval
-    over = f"over {c.ratio.deals:,} deals both settled"
-    times = f"{c.ratio.geometric:.3f} times the positions of A (95% interval {low:.3f} to {high:.3f})"
-    finding = judge(c.ratio.interval, neutral=1.0)
+    if c.paired.ratio is None:
+        return f"No deal was {c.aim} by both, so positions cannot be compared."
+    low, high = c.paired.ratio.interval
+    over = f"over {c.paired.ratio.deals:,} deals {c.aim} by both"
+    times = f"{c.paired.ratio.geometric:.3f} times the positions of A (95% interval {low:.3f} to {high:.3f})"
+    finding = judge(c.paired.ratio.interval, neutral=1.0)
     if low == high == 1:
         return f"Both need exactly the same positions, {over}."
     if finding == "alike":
         return f"This sample does not tell which needs fewer positions: B needs {times}, {over}."
-    return f"B needs {'more' if finding == 'more' else 'fewer'} positions: {times}, {over}; in sum {c.ratio.total:.3f}."
+    total = f"in sum {c.paired.ratio.total:.3f}"
+    return f"B needs {'more' if finding == 'more' else 'fewer'} positions: {times}, {over}; {total}."
 
 
 def _p(value: float) -> str:
@@ -197,19 +182,20 @@ def comparison_json(comparisons: list[Comparison], a: str, b: str) -> dict[str, 
 
 
 def _json(c: Comparison) -> dict[str, Any]:
-    ratio = c.ratio
+    ratio = c.paired.ratio
     variant, _, numbering = c.label.partition("/")
     return {
         "variant": variant,
         "numbering": numbering,
-        "deals": c.deals,
+        "deals": c.paired.deals,
         "left_out": c.left_out,
         "node_limit": list(c.node_limits),
-        "settled": list(c.settled),
-        "only_a": list(c.only_a),
-        "only_b": list(c.only_b),
+        "aim": c.aim,
+        "settled": list(c.paired.reached),
+        "only_a": list(c.paired.only_a),
+        "only_b": list(c.paired.only_b),
         "contradictions": list(c.contradictions),
-        "p_value": c.p_value,
+        "p_value": c.paired.p_value,
         "positions_ratio": None
         if ratio is None
         else {
@@ -227,23 +213,23 @@ def comparison_table(comparisons: list[Comparison]) -> Section:
     header = ("variant", "deals", "left out", "A", "B", "A only", "B only", "p", "B/A", "95% interval", "B/A in sum")
     rows = []
     for c in comparisons:
-        ratio = c.ratio
+        ratio = c.paired.ratio
         rows.append(
             (
                 c.label.removesuffix("/native"),
-                number(c.deals),
+                number(c.paired.deals),
                 number(c.left_out),
-                number(c.settled[0]),
-                number(c.settled[1]),
-                number(len(c.only_a)),
-                number(len(c.only_b)),
-                _p(c.p_value),
+                number(c.paired.reached[0]),
+                number(c.paired.reached[1]),
+                number(len(c.paired.only_a)),
+                number(len(c.paired.only_b)),
+                _p(c.paired.p_value),
                 number(ratio.geometric if ratio else None, 3),
                 f"{ratio.interval.low:.3f} to {ratio.interval.high:.3f}" if ratio else "-",
                 number(ratio.total if ratio else None, 3),
             )
         )
-    return Section("Deals settled, and positions on the deals both settled", header, tuple(rows))
+    return Section("Deals settled, and positions on the deals {c.aim} by both", header, tuple(rows))
 
 
 def render(comparisons: list[Comparison], a: str, b: str, form: str) -> str:
@@ -264,7 +250,7 @@ def render(comparisons: list[Comparison], a: str, b: str, form: str) -> str:
 def discordant_lines(comparison: Comparison) -> list[str]:
     """List the seeds of discordant deals, at most `LISTED` per side."""
     lines = []
-    for side, seeds in (("A", comparison.only_a), ("B", comparison.only_b)):
+    for side, seeds in (("A", comparison.paired.only_a), ("B", comparison.paired.only_b)):
         if seeds:
             more = f" and {len(seeds) - LISTED} more" if len(seeds) > LISTED else ""
             lines.append(f"{side} only: {', '.join(map(str, seeds[:LISTED]))}{more}")

@@ -14,7 +14,7 @@ from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -205,6 +205,7 @@ def paired_ratio(a: Counts, b: Counts, confidence: float = CONFIDENCE) -> Paired
     ValueError
         If the shapes differ or are empty, or a count is not positive.
     """
+    a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape or a.ndim != 1 or not a.size:
         raise ValueError(f"{a.shape} and {b.shape} are not valid shapes of paired counts: expected (n,) twice")
     if min(a.min(), b.min()) <= 0:
@@ -216,6 +217,72 @@ def paired_ratio(a: Counts, b: Counts, confidence: float = CONFIDENCE) -> Paired
     half = t_quantile(0.5 + confidence / 2, n - 1) * float(logs.std(ddof=1)) / float(np.sqrt(n))
     interval = Interval(float(np.exp(mean - half)), float(np.exp(mean + half)))
     return PairedRatio(n, float(np.exp(mean)), interval, float(b.sum() / a.sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """A and B on the same deals.
+
+    Attributes
+    ----------
+    deals
+        Number of deals.
+    reached
+        How many of them A and B reached (settled, or won).
+    only_a, only_b
+        Numbers of the deals that one reached and the other did not.
+    p_value
+        Of the exact McNemar test on these.
+    ratio
+        Positions of B over those of A on the deals both reached; None if there are none.
+    """
+
+    deals: int
+    reached: tuple[int, int]
+    only_a: tuple[int, ...]
+    only_b: tuple[int, ...]
+    p_value: float
+    ratio: PairedRatio | None
+
+
+def compare_paired(a: ArrayLike, b: ArrayLike, positions_a: ArrayLike, positions_b: ArrayLike,
+                   seeds: ArrayLike | None = None) -> Paired:  # fmt: skip
+    """Compare what A and B reached on the same deals, and what it took them.
+
+    Parameters
+    ----------
+    a, b
+        Flags, shape (n,), deal by deal: whether each reached its aim (settled the deal, won it).
+    positions_a, positions_b
+        Counts, shape (n,), what each took; a count of 0 is taken as 1, which keeps the logarithm finite.
+    seeds
+        Numbers of the deals, shape (n,); 0 to n - 1 by default.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+    """
+    flags_a, flags_b = np.asarray(a, np.bool_), np.asarray(b, np.bool_)
+    counts_a, counts_b = (
+        np.maximum(np.asarray(positions_a, np.int64), 1),
+        np.maximum(np.asarray(positions_b, np.int64), 1),
+    )
+    numbers = np.arange(flags_a.size) if seeds is None else np.asarray(seeds)
+    if len({flags_a.shape, flags_b.shape, counts_a.shape, counts_b.shape, numbers.shape}) > 1 or flags_a.ndim != 1:
+        raise ValueError(
+            f"paired flags of shapes {flags_a.shape} and {flags_b.shape} are not one-dimensional and alike"
+        )
+    both = flags_a & flags_b
+    only_a, only_b = numbers[flags_a & ~flags_b], numbers[flags_b & ~flags_a]
+    return Paired(
+        deals=int(flags_a.size),
+        reached=(int(flags_a.sum()), int(flags_b.sum())),
+        only_a=tuple(map(int, only_a)),
+        only_b=tuple(map(int, only_b)),
+        p_value=mcnemar(only_a.size, only_b.size),
+        ratio=paired_ratio(counts_a[both], counts_b[both]) if both.any() else None,
+    )
 
 
 def quantiles(values: Counts, repeated: Iterable[tuple[int, int]] = ()) -> Quantiles | None:

@@ -47,7 +47,7 @@ COMMANDS: dict[str, Entry] = {
     "nightly": Entry("pipeline.cli.nightly:nightly", _SETTLE, "Do a night's work: new seeds, retries, checks, report."),
     "report": Entry("pipeline.cli.report:report", _LOOK, "Report win rates with their bounds."),
     "compare": Entry(
-        "pipeline.cli.report:compare", _LOOK, "Compare two solvers, limits or datasets on the same seeds."
+        "pipeline.cli.report:compare", _LOOK, "Compare two solvers, limits, datasets or variants on the same seeds."
     ),
     "solve": Entry("pipeline.cli.solve:solve", _ONE, "Settle one deal and print the line that wins it."),
     "hint": Entry("pipeline.cli.hint:hint", _ONE, "Show the first move of a winning line from a board."),

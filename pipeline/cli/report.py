@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pipeline.analysis.report import Report
     from pipeline.analysis.samples import Sample
     from pipeline.dataset.manifest import RunRecord
+    from pipeline.game.variants import Variant
 
 FORMATS = ("table", "markdown", "csv", "json", "html")
 # The variables that hold for a comparison: what a run is to do, and how long, says nothing about the two sides.
@@ -114,6 +115,7 @@ def render(made: Report, runs: list[RunRecord], form: str) -> str:
 @click.command()
 @click.argument("a")
 @click.argument("b")
+@options.data_option
 @options.variants_option
 @click.option(
     "--numbering",
@@ -132,28 +134,35 @@ def render(made: Report, runs: list[RunRecord], form: str) -> str:
 @options.format_option()
 @options.verbosity_options
 def compare(a: str, b: str, nodes: int | None, output_format: str, verbosity: int, **flags: Any) -> None:
-    r"""Compare two solvers, limits or datasets on the same seeds.
+    r"""Compare two solvers, limits, datasets or variants on the same seeds.
 
-    A and B are each the directory (--data) of a dataset, a weights file (x.toml), or "shipped" for the weights of this
-    version. Datasets may come from different versions, settings or machines. With weights, the deals of --variant and
-    --seeds are settled for the comparison and not stored.
+    A and B are two variants, whose outcomes in the dataset --data are paired by number; or each is the directory of a
+    dataset, a weights file (x.toml), or "shipped" for the weights of this version. Datasets may come from different
+    versions, settings or machines. With weights, the deals of --variant and --seeds are settled for the comparison and
+    not stored.
 
-    On the deals both have, it shows which side settles more, with the discordant deals and McNemar's exact test, and
-    the positions of B over those of A with a 95% interval, and says in words what the sample tells. A deal that is won
-    in one and lost in the other is a solver fault (exit 4).
+    On the deals both have, it shows which side settles more (of two variants, which is won more), with the discordant
+    deals and McNemar's exact test, and the positions of B over those of A with a 95% interval, and says in words what
+    the sample tells. Of one variant, a deal that is won in one and lost in the other is a solver fault (exit 4).
 
     \b
     Examples:
+      winnable compare spider-relaxed spider-4
       winnable compare data-0.1 data-0.2 --variant spider-4
       winnable compare shipped tuned.toml --variant spider-4 --seeds 5000001:5001000 --nodes 100k
     """
     from pipeline.analysis import compare as comparing
     from pipeline.errors import DataError, SolverFault
 
-    sides = [_side(text, flags, nodes, verbosity) for text in (a, b)]
+    data = options.data_directory(flags.pop("data"))
+    two = _two_variants(a, b)
+    if two:
+        sides = [_samples_of(variant, data, flags) for variant in two]
+    else:
+        sides = [_side(text, flags, nodes, verbosity) for text in (a, b)]
     try:
         found = [
-            comparing.compare(sample, sides[1][label], label, nodes=nodes)
+            comparing.compare(sample, sides[1][label], f"{a} and {b}/{label}" if two else label, nodes=nodes)
             for label, sample in sides[0].items()
             if label in sides[1]
         ]
@@ -165,6 +174,37 @@ def compare(a: str, b: str, nodes: int | None, output_format: str, verbosity: in
     clash = [f"{one.label} {seed}" for one in found for seed in one.contradictions]
     if clash:
         raise SolverFault(f"won in one and lost in the other: {', '.join(clash[:5])}")
+
+
+def _two_variants(a: str, b: str) -> tuple[Variant, ...]:
+    """Return the variants that A and B name; none if neither does.
+
+    Raises
+    ------
+    UsageError
+        Only one names a variant, or their deals are of different numbers of cards.
+    """
+    from pipeline.game.variants import load_variant, variant_ids
+
+    named = [text for text in (a, b) if text in variant_ids() and not Path(text).is_dir()]
+    if not named:
+        return ()
+    if len(named) == 1:
+        raise UsageError(f"{named[0]!r} is a variant: expected another one as the other side")
+    two = tuple(map(load_variant, named))
+    if two[0].cards != two[1].cards:
+        raise UsageError(f"{a} has {two[0].cards} cards and {b} {two[1].cards}: their numbers are not the same deals")
+    return two
+
+
+def _samples_of(variant: Variant, data: Path, flags: dict[str, Any]) -> dict[str, Sample]:
+    """Read a variant's outcomes; samples by numbering."""
+    from pipeline.analysis.samples import read_samples
+    from pipeline.dataset.store import Store
+
+    wanted = options.chosen_seeds(flags["seeds"], flags["seeds_from"])
+    samples = read_samples(Store(data), variants=[variant], numbering=flags["numbering"], seeds=wanted)
+    return {sample.numbering: sample for sample in samples}
 
 
 def _side(text: str, flags: dict[str, Any], nodes: int | None, verbosity: int) -> dict[str, Sample]:

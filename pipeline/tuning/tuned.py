@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from pipeline.analysis.statistics import PairedRatio, mcnemar, paired_ratio
+from pipeline.analysis.statistics import Paired, compare_paired
 
 if TYPE_CHECKING:
     from pipeline.tuning.tune import Plan
@@ -31,27 +29,10 @@ class Effort(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Start and tuned weights on the same held-out deals of a variant.
-
-    Attributes
-    ----------
-    deals, settled
-        Number of deals, and the numbers settled with the start and with the tuned weights.
-    only_start, only_tuned
-        Deals settled with one set of weights only.
-    p_value
-        Of the exact McNemar test on `only_start` and `only_tuned`.
-    ratio
-        Positions with the tuned weights over those with the start, on deals settled with both; None if there are none.
-    """
+    """Start (A) and tuned (B) weights on the same held-out deals of a variant."""
 
     variant: str
-    deals: int
-    settled: tuple[int, int]
-    only_start: int
-    only_tuned: int
-    p_value: float
-    ratio: PairedRatio | None
+    paired: Paired
 
 
 def compare(variant: str, start: Sequence[Effort], tuned: Sequence[Effort]) -> Check:
@@ -64,19 +45,9 @@ def compare(variant: str, start: Sequence[Effort], tuned: Sequence[Effort]) -> C
     start, tuned
         Effort per deal, in the same order.
     """
-    pairs = list(zip(start, tuned, strict=True))
-    only_start = sum(a.settled and not b.settled for a, b in pairs)
-    only_tuned = sum(b.settled and not a.settled for a, b in pairs)
-    both = np.array([(max(1, a.positions), max(1, b.positions)) for a, b in pairs if a.settled and b.settled], np.int64)
-    return Check(
-        variant=variant,
-        deals=len(pairs),
-        settled=(sum(a.settled for a, _ in pairs), sum(b.settled for _, b in pairs)),
-        only_start=only_start,
-        only_tuned=only_tuned,
-        p_value=mcnemar(only_start, only_tuned),
-        ratio=paired_ratio(both[:, 0], both[:, 1]) if len(both) else None,
-    )
+    settled = ([effort.settled for effort in side] for side in (start, tuned))
+    positions = ([effort.positions for effort in side] for side in (start, tuned))
+    return Check(variant, compare_paired(*settled, *positions))
 
 
 def weights_text(plan: Plan, weights: Sequence[int], generations: int, held_out: range, checks: Sequence[Check]) -> str:
@@ -126,28 +97,27 @@ def weights_text(plan: Plan, weights: Sequence[int], generations: int, held_out:
 
 def sentence(check: Check) -> str:
     """Return a check in words."""
-    text = (
-        f"Held out, {check.variant}: {check.settled[1]} of {check.deals} deals settled, {check.settled[0]} by the start"
-    )
-    text += f" (exact McNemar p = {check.p_value:.3g})"
-    if check.ratio is not None:
-        low, high = check.ratio.interval
-        text += f"; {check.ratio.geometric:.3f} times its positions (95% interval {low:.3f} to {high:.3f})"
+    start, tuned = check.paired.reached
+    text = f"Held out, {check.variant}: {tuned} of {check.paired.deals} deals settled, {start} by the start"
+    text += f" (exact McNemar p = {check.paired.p_value:.3g})"
+    if check.paired.ratio is not None:
+        low, high = check.paired.ratio.interval
+        text += f"; {check.paired.ratio.geometric:.3f} times its positions (95% interval {low:.3f} to {high:.3f})"
     return text + "."
 
 
 def check_record(check: Check) -> dict[str, Any]:
     """Return a check as one flat record, with None where there is no ratio or its interval has no end."""
-    ratio = check.ratio
+    ratio = check.paired.ratio
     finite = ratio is not None and math.isfinite(ratio.interval.high)
     return {
         "variant": check.variant,
-        "deals": check.deals,
-        "settled_start": check.settled[0],
-        "settled_tuned": check.settled[1],
-        "only_start": check.only_start,
-        "only_tuned": check.only_tuned,
-        "p_value": float(f"{check.p_value:.4g}"),
+        "deals": check.paired.deals,
+        "settled_start": check.paired.reached[0],
+        "settled_tuned": check.paired.reached[1],
+        "only_start": len(check.paired.only_a),
+        "only_tuned": len(check.paired.only_b),
+        "p_value": float(f"{check.paired.p_value:.4g}"),
         "ratio": round(ratio.geometric, 4) if ratio else None,
         "ratio_low": round(ratio.interval.low, 4) if ratio and finite else None,
         "ratio_high": round(ratio.interval.high, 4) if ratio and finite else None,

@@ -9,11 +9,12 @@ from scipy import stats
 
 from pipeline.analysis import compare as comparing
 from pipeline.analysis.samples import sample_of
+from pipeline.analysis.statistics import mcnemar
 from pipeline.dataset.rows import Row, table_of
 from pipeline.game.variants import load_variant
 
 
-def sample(verdicts, positions=None, limit=1_000_000, first=1):
+def sample(verdicts, positions=None, limit=1_000_000, first=1, variant="spider-4"):
     """Make a sample of a text like "wwul", one letter a deal."""
     rows = []
     for place, letter in enumerate(verdicts):
@@ -22,27 +23,36 @@ def sample(verdicts, positions=None, limit=1_000_000, first=1):
         verdict = {"w": "won", "l": "lost", "u": "unsettled"}[letter]
         extra = ("-", 1, 1, 1299) if won else (None,) * 4
         rows.append(Row(first + place, verdict, count, 1, limit, *extra, "0.1.0+7", "0" * 16, 0.1, "run-1"))
-    return sample_of(table_of(rows), load_variant("spider-4"), "native")
+    return sample_of(table_of(rows), load_variant(variant), "native")
 
 
 def test_discordant_deals_and_the_ratio():
     a = sample("wwuulw", [100, 200, 0, 0, 300, 50])
     b = sample("wuwull", [200, 0, 10, 0, 300, 50])
     got = comparing.compare(a, b, "spider-4/native")
-    assert (got.deals, got.left_out, got.settled) == (6, 0, (4, 4))
-    assert (got.only_a, got.only_b) == ((2,), (3,))
+    assert (got.paired.deals, got.left_out, got.paired.reached) == (6, 0, (4, 4))
+    assert (got.paired.only_a, got.paired.only_b) == ((2,), (3,))
     assert got.contradictions == (6,)
-    assert got.ratio.deals == 3
-    assert got.ratio.geometric == pytest.approx(2 ** (1 / 3))
+    assert got.paired.ratio.deals == 3
+    assert got.paired.ratio.geometric == pytest.approx(2 ** (1 / 3))
     assert "a solver is wrong" in got.conclusions[0]
+
+
+def test_two_variants_are_paired_by_what_is_won():
+    a, b = sample("wwwwwwwwwl"), sample("wuuuuuullw", variant="spider-free-deal")
+    got = comparing.compare(a, b, "spider-4 and spider-free-deal/native")
+    assert (got.paired.reached, got.contradictions) == ((9, 2), ())
+    assert (got.paired.only_a, got.paired.only_b) == ((2, 3, 4, 5, 6, 7, 8, 9), (10,))
+    assert "More deals are won by A" in got.conclusions[0]
+    assert comparing.comparison_json([got], "a", "b")["comparisons"][0]["variant"] == "spider-4 and spider-free-deal"
 
 
 def test_only_common_deals_count():
     got = comparing.compare(sample("wwww", first=1), sample("wwww", first=3), "spider-4/native")
-    assert (got.deals, got.left_out) == (2, 4)
+    assert (got.paired.deals, got.left_out) == (2, 4)
     none = comparing.compare(sample("ww", first=1), sample("ww", first=9), "spider-4/native")
     assert "no deal in common" in none.conclusions[0]
-    assert none.ratio is None
+    assert none.paired.ratio is None
 
 
 @pytest.mark.parametrize(
@@ -54,8 +64,8 @@ def test_only_common_deals_count():
             "w" * 100,
             "5 deals are settled by B only, 0 by A only (exact McNemar p = 0.062); below 6",
         ),
-        ("w" * 90 + "u" * 10, "w" * 100, "B settles more deals: 10 deals are settled by B only, 0 by A only"),
-        ("w" * 100, "w" * 90 + "u" * 10, "A settles more deals"),
+        ("w" * 90 + "u" * 10, "w" * 100, "More deals are settled by B: 10 deals are settled by B only, 0 by A only"),
+        ("w" * 100, "w" * 90 + "u" * 10, "More deals are settled by A"),
         ("w" * 93 + "u" * 7, "u" * 4 + "w" * 96, "does not tell"),
         ("w" * 95 + "u" * 5, "u" * 5 + "w" * 95, "does not tell"),
     ],
@@ -80,10 +90,10 @@ def test_effort_in_words():
 def test_a_common_limit():
     a, b = sample("www", [10, 500, 5000], limit=10_000), sample("wwu", [10, 100, 0], limit=1000)
     plain = comparing.compare(a, b, "x")
-    assert plain.only_a == (3,)
+    assert plain.paired.only_a == (3,)
     assert "The node limits differ: 10,000 and 1,000." in plain.conclusions
     cut = comparing.compare(a, b, "x", nodes=1000)
-    assert (cut.node_limits, cut.only_a, cut.settled) == ((1000, 1000), (), (2, 2))
+    assert (cut.node_limits, cut.paired.only_a, cut.paired.reached) == ((1000, 1000), (), (2, 2))
     with pytest.raises(ValueError, match=r"1,000 positions"):
         comparing.compare(a, b, "x", nodes=2000)
 
@@ -94,7 +104,7 @@ def test_the_number_of_deals_needed_gives_the_power_promised():
     power = sum(
         stats.binom.pmf(k, discordant, 0.75)
         for k in range(discordant + 1)
-        if comparing.mcnemar(k, discordant - k) < comparing.LEVEL and k > discordant / 2
+        if mcnemar(k, discordant - k) < comparing.LEVEL and k > discordant / 2
     )
     assert 0.7 < power < 0.9
     assert comparing.deals_needed(5, 5, 1000) is None

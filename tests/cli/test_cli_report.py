@@ -311,3 +311,17 @@ def test_a_withdrawn_plan_counts_no_longer(capsys, data):
 def test_a_threshold_of_ones_own(capsys, data):
     got = report_json(capsys, "--data", data, "--within", "500k", "--within", "20")["spider-4", "native"]
     assert list(got["won_within"]) == ["20", "10000", "167000", "500000", "1000000"]
+
+
+def test_two_variants_of_a_dataset_are_paired_by_number(capsys, tmp_path, made_up):
+    store = Store(tmp_path)
+    with store.writing("test"):
+        for variant, won in (("spider-4", 1.0), ("open-spider", 0.5)):
+            rows = made_up(variant, range(1, 41), unsettled=1 - won)
+            store.add(Partition(variant, "native"), table_of(rows))
+    words = ("compare", "spider-4", "open-spider", "--data", tmp_path, "--format", "json")
+    code, out, _ = winnable(capsys, *words)
+    (entry,) = json.loads(out)["comparisons"]
+    assert (code, entry["aim"], entry["deals"]) == (0, "won", 40)
+    assert winnable(capsys, "compare", "spider-4", "simple-simon", "--data", tmp_path)[0] == 2
+    assert winnable(capsys, "compare", "spider-4", "shipped", "--data", tmp_path)[0] == 2

@@ -73,8 +73,8 @@ def test_it_comes_near_the_best_and_the_check_shows_it(asked):
     assert found._replace(weights=START.weights) == START
     (first, _) = checks = tuning.check(wanted, found, wanted.untouched(40, 50), InlineExecutor())
     assert [one.variant for one in checks] == ["spider-4", "spider-2"]
-    assert first.deals == 50
-    assert first.ratio.interval.high < 1
+    assert first.paired.deals == 50
+    assert first.paired.ratio.interval.high < 1
 
 
 def test_every_generation_has_new_deals_and_the_check_others(asked):
