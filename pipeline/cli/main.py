@@ -46,9 +46,7 @@ COMMANDS: dict[str, Entry] = {
     "withdraw": Entry("pipeline.cli.dataset:withdraw", _SETTLE, "Give up the deals that a run has left."),
     "nightly": Entry("pipeline.cli.nightly:nightly", _SETTLE, "Do a night's work: new seeds, retries, checks, report."),
     "report": Entry("pipeline.cli.report:report", _LOOK, "Report win rates with their bounds."),
-    "compare": Entry(
-        "pipeline.cli.report:compare", _LOOK, "Compare two solvers, limits, datasets or variants on the same seeds."
-    ),
+    "compare": Entry("pipeline.cli.report:compare", _LOOK, "Compare solvers, datasets or variants on the same seeds."),
     "solve": Entry("pipeline.cli.solve:solve", _ONE, "Settle one deal and print the line that wins it."),
     "hint": Entry("pipeline.cli.hint:hint", _ONE, "Show the first move of a winning line from a board."),
     "deal": Entry("pipeline.cli.solve:deal", _ONE, "Print a numbered deal."),

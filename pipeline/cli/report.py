@@ -134,7 +134,7 @@ def render(made: Report, runs: list[RunRecord], form: str) -> str:
 @options.format_option()
 @options.verbosity_options
 def compare(a: str, b: str, nodes: int | None, output_format: str, verbosity: int, **flags: Any) -> None:
-    r"""Compare two solvers, limits, datasets or variants on the same seeds.
+    r"""Compare solvers, datasets or variants on the same seeds.
 
     A and B are two variants, whose outcomes in the dataset --data are paired by number; or each is the directory of a
     dataset, a weights file (x.toml), or "shipped" for the weights of this version. Datasets may come from different
