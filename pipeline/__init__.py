@@ -106,7 +106,7 @@ def settle(
     nodes
         Most positions to look at for a deal.
     workers
-        Worker processes, by default one a core; 1 works in this process.
+        Worker processes, by default one per core; 1 works in this process.
     data
         A dataset's directory: its verdicts are used and new ones kept in it. By default nothing is kept.
 

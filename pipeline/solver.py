@@ -1,7 +1,7 @@
-"""Settles deals: the one place where a board goes to the engine, and where no win is believed unreplayed.
+"""Settles deals: the only module that hands a board to the engine; it believes no win that does not replay.
 
-Others that import both games and engine ask the engine about itself: `batch.workers` and `cli.solve` for the bench,
-`analysis.tune` and `analysis.trial` for weights.
+Others that import both games and engine ask the engine about itself: `runs.workers` and `cli.solve` for the bench,
+`tuning` for weights.
 """
 
 from __future__ import annotations
