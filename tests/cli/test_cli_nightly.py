@@ -209,8 +209,8 @@ def test_a_night_is_of_today_in_universal_time(nightly, settler, monkeypatch, zo
 
 
 def test_time_is_up(nightly, settler):
-    settler.seconds = 0.05
-    code, out, _ = nightly(ONE, "--max-time", "0.3")
+    settler.seconds = 0.3
+    code, out, _ = nightly(ONE, "--max-time", "2")
     assert code == 0
     assert out.startswith(f"{ONE} cut: ")
     assert "deals left" in out
