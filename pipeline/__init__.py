@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pipeline.dataset.loading import load_outcomes
     from pipeline.game.boards import Board
     from pipeline.game.deals import deal, named_deal
-    from pipeline.game.forms import read_board
+    from pipeline.game.forms import board_json, board_text, read_board
     from pipeline.game.variants import Variant, load_variant, read_variant, variant_ids
     from pipeline.pools.advice import advise
     from pipeline.pools.daily import daily
@@ -43,6 +43,8 @@ __all__ = [
     "Variant",
     "__version__",
     "advise",
+    "board_json",
+    "board_text",
     "compare_paired",
     "daily",
     "deal",
@@ -61,6 +63,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "board_text": "pipeline.game.forms",
+    "board_json": "pipeline.game.forms",
     "wilson": "pipeline.analysis.statistics",
     "win_rate": "pipeline.analysis.statistics",
     "paired_ratio": "pipeline.analysis.statistics",

@@ -133,3 +133,11 @@ def test_the_statistics_are_for_everyone():
     assert (paired.p_value, paired.ratio.geometric) == (1, pytest.approx(2))
     with pytest.raises(ValueError, match="shapes"):
         pipeline.compare_paired([True], [True, False], [1], [1, 2])
+
+
+def test_a_board_is_written_and_read_as_text_and_json():
+    import json
+
+    board = pipeline.deal("spider-2", 7)
+    assert pipeline.read_board(pipeline.board_text(board)) == board
+    assert pipeline.read_board(json.dumps(pipeline.board_json(board))) == board
