@@ -8,7 +8,7 @@ import click
 
 from pipeline.cli import boards, options, records
 
-COMPILING = "compiling the referee (once, about half a minute)"
+PATIENCE = "still at it: the search, and the first time ever half a minute of compiling"
 
 
 @click.command()
@@ -37,7 +37,7 @@ def prove(asked: boards.Asked, out: Path, nodes: int | None, verbosity: int) -> 
     options.check_place("--out", out, replaced=True)
     board = asked.board()
     limit = options.setting("nodes", nodes, DEFAULT_LIMIT)
-    with boards.solving([board.variant], verbosity, COMPILING):
+    with boards.solving([board.variant], verbosity, PATIENCE):
         outcome = Solver().solve(board, limit)
         found = certificate_of(board) if outcome.verdict == "lost" else None
     if outcome.verdict != "lost":
