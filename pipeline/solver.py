@@ -6,6 +6,9 @@ Others that import both games and engine ask the engine about itself: `runs.work
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -167,15 +170,37 @@ def solve(board: Board, node_limit: int = DEFAULT_LIMIT) -> Outcome:
     return Solver().solve(board, node_limit)
 
 
-def warm(variants: Iterable[Variant], echo: Callable[[str], None]) -> None:
-    """Compile what the variants need, if the cache lacks it; `echo` is told before it takes long."""
-    from pipeline.engine.compiler import is_compiled
+def warm(variants: Iterable[Variant], echo: Callable[[str], None], *, complete: bool = False) -> None:
+    """Compile what the cache lacks of the search, and say so first.
+
+    Parameters
+    ----------
+    variants
+        The games to be searched.
+    echo
+        Is told what is compiled and for about how long.
+    complete
+        Whether to compile the complete search as well, in a process beside this one. Few deals need it, and they
+        compile it when they do; many workers should not all do so at once.
+    """
+    from pipeline.engine.compiler import COMPLETE, is_compiled
     from pipeline.engine.memory import width_of
 
     missing = [w for w in sorted({width_of(len(variant.columns)) for variant in variants}) if not is_compiled(w)]
-    if missing:
-        from pipeline.engine.search import compile_for
-
+    beside = _compile_beside() if complete and not is_compiled(COMPLETE) else None
+    try:
         for width in missing:
-            echo(f"compiling the engine for boards of up to {width} columns (once, about a minute)")
+            from pipeline.engine.search import compile_for
+
+            echo(f"compiling the search for boards of up to {width} columns (once, about 20 seconds)")
             compile_for(width)
+    finally:
+        if beside is not None:
+            beside.wait()
+
+
+def _compile_beside() -> subprocess.Popen[bytes]:
+    """Start a process that compiles the complete search into the cache."""
+    code = "from pipeline.engine.search import compile_complete; compile_complete()"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.Popen([sys.executable, "-P", "-c", code], env=environment, stdin=subprocess.DEVNULL)

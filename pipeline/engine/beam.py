@@ -45,15 +45,18 @@ from pipeline.engine.table import ZERO, clear_table, grow_table, insert, table_f
 
 u4, u8, i8 = np.uint32, np.uint64, np.int64
 ZERO_I, ONE_I = i8(0), i8(1)  # as variables: a literal would be another type, compiled anew
-PAUSED, WON, LIMIT, PASS_OVER, FINISHED, STUCK = 0, 1, 2, 3, 4, 5
+PAUSED, WON, LIMIT, PASS_OVER, FINISHED, STUCK, NEW_WEIGHTS = 0, 1, 2, 3, 4, 5, 6
 GO_ON = -1
+FILL = i8(6)  # where too few runs are left to fill the columns, an empty one costs a sixth of a run of thirteen
+EARLY_PASSES = 8  # with the tuned weights and growth; later ones differ more from one another
+LATE_GROWTH = i8(115)
 DEAL_I = i8(DEAL)
 COMPLETE_MODE = 16  # every legal move; after the listed modes have nothing more to find
 
 
 @jit
-def set_up(memory, cards, sizes, downs, stock, sets_done):
-    """Make the root: `cards` (uint8) column after column, bottom to top, `sizes` and `downs` a column each."""
+def lay_root(memory, cards, sizes, downs, sets_done):
+    """Lay the root's columns with the weights in force: `cards` (uint8) bottom to top, `sizes` and `downs` a column."""
     m = memory[0]
     s = m.root
     make_empty(m)
@@ -78,23 +81,37 @@ def set_up(memory, cards, sizes, downs, stock, sets_done):
                 free += 1
         s.cols[i] = col
         s.score += m.runs[col].value
+    m.first_run = free
+    m.free_run = free
+    s.key = full_key(m, s)
+
+
+@jit
+def set_up(memory, cards, sizes, downs, stock, sets_done):
+    """Begin a search: see `lay_root`; `stock` (uint8) in deal order."""
+    m = memory[0]
     m.stock_size = len(stock)
     for j in range(len(stock)):
         m.stock[j] = stock[j]
     m.last_stage = (m.stock_size + m.columns - 1) // m.columns
-    m.first_run = free
-    m.free_run = free
-    s.key = full_key(m, s)
+    lay_root(memory, cards, sizes, downs, sets_done)
     m.positions = m.expanded = m.passes = m.in_pass = m.finished_modes = m.n_states = 0
-    m.width = m.first_width
+    m.full_width = m.first_width
+    m.weighed = 0
     m.most_runs = 0
 
 
 @jit
 def begin_pass(m):
-    """Start over: the root alone, an empty table, the next mode and noise; returns GO_ON, LIMIT, FINISHED or STUCK."""
+    """Start over: the root alone, an empty table, the next mode and noise.
+
+    Returns GO_ON, LIMIT, FINISHED, STUCK or NEW_WEIGHTS.
+    """
     if m.positions >= m.limit:
         return LIMIT
+    if m.passes >= EARLY_PASSES and m.weighed != m.passes:
+        m.weighed = m.passes
+        return NEW_WEIGHTS
     if m.passes == 0:
         m.split = SPLIT_ANYWHERE
         clear_table(m)
@@ -104,7 +121,8 @@ def begin_pass(m):
             m.expanded += 1
             return STUCK
     else:
-        m.width = min(max(m.width * m.growth // 100, m.width + 1), MAX_WIDTH)
+        growth = m.growth if m.passes < EARLY_PASSES else LATE_GROWTH
+        m.full_width = min(max(m.full_width * growth // 100, m.full_width + 1), MAX_WIDTH)
     m.mode = COMPLETE_MODE
     for k in range(m.n_modes):
         mode = m.modes[(m.passes + k) % m.n_modes]
@@ -113,11 +131,13 @@ def begin_pass(m):
             break
     if m.finished_modes >> m.mode & 1:
         return FINISHED
+    m.width = max(m.full_width // m.narrowing, 1) if m.mode == COMPLETE_MODE else m.full_width
     onto_suit = SPLIT_ONTO_SUIT if m.mode & 1 else NO_SPLIT
     m.split = SPLIT_ANYWHERE if m.mode == COMPLETE_MODE else onto_suit
     m.force, m.considerate, m.turns = m.mode >> 1 & 1, m.mode >> 2 & 1, m.mode >> 3 & 1
     m.passes += 1
     m.seed = u8(m.passes)
+    m.no_way_on = 0
     m.cut = m.births = m.stage = m.layer = m.current = m.n_nodes = 0
     m.n_entries[:] = 0
     m.free_run = m.first_run
@@ -150,6 +170,8 @@ def add_child(m, s, t, slot, key, move, empty):
     tops = all_tops(m)
     ranks = ranks_of(tops)
     value = i8(t.score) + mobility(m, tops, ranks, empty) - m.w.depth * (i8(s.depth) + 1) + noise(m, key)
+    if m.tight:  # the fuller the table, the sooner a row can be dealt
+        value -= m.run_score[13] // FILL * empty
     child = m.children[m.n_children]
     child.order = (value << 32) + m.births
     child.key = key
@@ -293,7 +315,7 @@ def open_stage(m):
     pool = 1 if m.stage == m.last_stage else 0
     entries = m.entries[pool]
     n = select(m, m.entries[pool], m.n_entries[pool], LAND_FACTOR * m.width)
-    m.n_entries[pool] = 0
+    m.n_entries[pool] = m.tight = 0
     m.n_children = 0
     for i in range(n):
         status = land(m, entries[i].state, i)
@@ -315,6 +337,7 @@ def open_stage(m):
 def run_layer(m):
     """Expand every state of the layer and keep the best children; returns GO_ON, WON or LIMIT."""
     most = max(POOL_FACTOR * m.width, MIN_POOL)
+    m.no_way_on = m.n_entries[0] + m.n_entries[1] == 0
     m.n_children = 0
     for slot in range(m.n_states):
         status = expand(m, m.states[m.current, slot], slot)
@@ -381,7 +404,8 @@ def run_pass(m, pause):
 def search(memory, pause):
     """Search on until at least `pause` positions.
 
-    Returns PAUSED, WON, LIMIT, FINISHED (nothing more to find) or STUCK (there is no move at the root).
+    Returns PAUSED, WON, LIMIT, FINISHED (nothing more to find), STUCK (there is no move at the root) or
+    NEW_WEIGHTS (the next pass wants others: see `lay_root`).
     """
     m = memory[0]
     while True:

@@ -18,6 +18,7 @@ import numpy as np
 
 _config: Any = numba.config  # its settings are made at run time
 HERE = pathlib.Path(__file__).parent
+COMPLETE = 0  # stands for the complete search where widths are marked
 
 
 def sources_hash() -> str:

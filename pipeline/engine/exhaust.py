@@ -18,6 +18,7 @@ from pipeline.engine.packed import BOARD, FRAME, MAX_MOVES, list_moves, make, un
 from pipeline.engine.records import Rules, Start
 from pipeline.engine.relaxation import hopeless, leads_on
 from pipeline.engine.relaxed import RELAXED
+from pipeline.engine.shortest import shortest_win
 
 PAUSED, LOST, WON, FULL = 0, 1, 2, 3  # what `Exhaust.advance` returns
 _GROW = 4  # an array has to grow before the search can go on
@@ -148,6 +149,7 @@ class Exhaust:
     def start(self, start: Start) -> None:
         """Begin a new search; the initial position counts as reached."""
         m = self._board
+        self._start = start
         with np.errstate(over="ignore"):
             write_start(m, self.rules, start)
             self._table = np.zeros(2 * FIRST_SLOTS, np.uint64)
@@ -205,11 +207,11 @@ class Exhaust:
         return int(self._board.expanded)
 
     def line(self) -> npt.NDArray[np.uint16]:
-        """Return the moves of the win that was found."""
-        m = self._board
+        """Return the moves of the shortest win through the positions reached; the search cannot go on after it."""
         if self._verdict != WON:
             raise ValueError("there is a line only after a win")
-        moves = [int(self._frames[i].move) for i in range(m.depth)]
-        if m.begun:
-            moves.append(int(self._stack[m.top - 1]))
-        return np.array(moves, np.uint16)
+        with np.errstate(over="ignore"):
+            write_start(self._board, self.rules, self._start)
+            if self._board.sets >= self._board.needed:
+                return np.zeros(0, np.uint16)
+            return shortest_win(self._memory, self._table, _grown)

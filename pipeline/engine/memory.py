@@ -28,6 +28,7 @@ COMPACT_FROM = 1 << 15  # runs: a megabyte
 MAX_TABLE = 1 << 26
 FIRST_TABLE = 1 << 12
 MAX_STOCK = 256
+MAX_MODES = 24
 MAX_DOWN = 64
 MAX_RUN = 32  # lengths of a run: two of twelve wrapped cards may meet before a set leaves
 
@@ -116,7 +117,7 @@ def search_record(columns: int) -> np.dtype[np.record]:
         ("want_of", "u8", 64),  # bit of the card that a card continues in suit
         ("run_score", "i4", MAX_RUN),  # of a run by its length
         ("w", WEIGHTS),
-        ("modes", "i8", 16),
+        ("modes", "i8", MAX_MODES),
         # of the beam
         ("values", "i4", (2, MAX_WIDTH)),
         ("states", state, (2, MAX_WIDTH)),
@@ -147,6 +148,8 @@ COUNTERS = (
     "n_children",
     "n_moves",
     "empty_columns",  # of the state being expanded
+    "no_way_on",  # whether no state of the stage could deal before this layer
+    "tight",  # whether then it has too few runs to join any before the next row is dealt
     # rules
     "columns",
     "deal",
@@ -158,7 +161,10 @@ COUNTERS = (
     "last_stage",
     # the pass
     "passes",
-    "width",
+    "weighed",  # the last pass that asked for weights
+    "full_width",  # grows from pass to pass
+    "narrowing",  # divides it where every move is played
+    "width",  # of the pass
     "first_width",
     "growth",  # per cent
     "layers",

@@ -96,7 +96,7 @@ def note_columns(m, s):
     """Cache what move listing and evaluation need of each column; returns the first empty one or -1."""
     stock_left = i8(s.dealt) < m.stock_size
     m.by_rank[:] = ZERO
-    empty, empties = NONE, ZERO_I
+    empty, empties, pieces = NONE, ZERO_I, ZERO_I
     tops, wants = ZERO, ZERO
     for i in range(len(s.cols)):
         run = i8(s.cols[u8(i)])
@@ -105,6 +105,7 @@ def note_columns(m, s):
         wants |= m.want_bit[u8(i)]
         m.col_key[u8(i)] = column_key(i, r.hash, stock_left)
         tops |= m.top_bit[u8(i)]
+        pieces += i8(r.chunks) + i8(r.down)
         if r.len:
             m.by_rank[r.top & 15] |= ONE << u8(i)
         elif i < m.columns:
@@ -113,6 +114,7 @@ def note_columns(m, s):
                 empty = i
     m.tops, m.wants = tops, wants
     m.empty_columns = empties
+    m.tight = m.no_way_on and stock_left and m.deal == DEAL_BLOCKED and pieces <= m.columns
     return empty
 
 
@@ -210,6 +212,10 @@ def list_moves(m, s):
     empty = note_columns(m, s)
     if m.split == SPLIT_ANYWHERE:
         list_all(m, s)
+    elif m.tight:
+        list_runs(m, s, empty)
+        if empty >= 0:
+            list_scatters(m, s, empty)
     elif m.force and list_joins(m, s):
         if m.turns:
             list_turns(m, s, empty)
@@ -248,6 +254,14 @@ def list_runs(m, s, empty):
         for a in range(len(s.cols)):
             if m.runs[s.cols[u8(a)]].unit > m.runs[s.cols[u8(a)]].len:
                 list_wide(m, s, a, empty)
+
+
+@jit
+def list_scatters(m, s, empty):
+    """List the moves of parts of top runs to an empty column: without them the next row could never be dealt."""
+    for a in range(len(s.cols)):
+        for n in range(1, i8(m.runs[s.cols[u8(a)]].len)):
+            add_move(m, a, empty, n)
 
 
 @jit

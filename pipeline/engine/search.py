@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import zlib
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from pipeline.engine import beam, exhaust
-from pipeline.engine.compiler import mark_compiled
+from pipeline.engine.compiler import COMPLETE, mark_compiled
 from pipeline.engine.memory import MAX_RUN, make_memory, width_of
 from pipeline.engine.records import DEAL_BLOCKED, Result, Rules, Start
 from pipeline.engine.weights import WEIGHT_NAMES, Parameters, load_parameters
@@ -16,6 +19,8 @@ from pipeline.engine.weights import WEIGHT_NAMES, Parameters, load_parameters
 SLICE = 1 << 17  # positions of the beam between turns of the complete search
 SHORT_SLICE = 1 << 14  # the same for one pack
 LONGEST_LINE = 1 << 16
+SPREAD = 40  # per cent by which the weights of a late pass may differ from the tuned ones
+SORTED_MODES = (0, 1, beam.COMPLETE_MODE)  # come first on a board that is nearly sorted
 LARGE_TABLE, LARGE_ARENA = 1 << 23, 1 << 21  # a memory that grew beyond is given back after the deal
 
 
@@ -46,17 +51,39 @@ class _OfThread(threading.local):
 _OF_THREAD = _OfThread()
 
 
-def exhaust_share(cards: int, positions: int) -> int:
-    """Positions that the complete search may have reached when the beam has reached so many.
+def exhaust_share(parameters: Parameters, cards: int, positions: int) -> int:
+    """Positions that the complete search may have reached when the beam has reached `positions`.
 
-    A fixed function of the deal's size and the positions spent, never of the limit: an outcome within a smaller limit
-    can be read off a search with a larger one. Two packs are nearly always won and never exhausted unless nearly
-    immobile, so the share stays tiny. Of one pack nine in ten deals that can be exhausted at all are so by 200,000
-    positions; of what is left after those the beam wins more.
+    A fixed function of the game, the cards in play and the positions spent, never of the limit: an outcome within a
+    smaller limit can be read off a search with a larger one. Of one pack nine in ten deals that can be exhausted at all
+    are so by 200,000 positions; of what is left after those the beam wins more. Two packs are seldom exhausted.
     """
     if cards > 52:
-        return 0 if positions < 100_000 else positions // 200
+        if positions < 100_000:
+            return 0
+        return parameters.complete_first + parameters.complete_share * positions // 1000
     return 0 if positions < 16_000 else min(4 * (positions - 10_000), 200_000 + positions // 8)
+
+
+def never_deals(rules: Rules, start: Start) -> bool:
+    """Whether stock is left that can never be dealt: too few cards to occupy every column, or to make a set."""
+    if not start.stock or rules.deal != DEAL_BLOCKED:
+        return False
+    return sum(map(len, start.columns)) < min(rules.columns, 13)
+
+
+def few_runs(rules: Rules, start: Start) -> bool:
+    """Whether a board is so far sorted that dealing takes splitting runs, which most passes do not do.
+
+    True with stock left that no empty column may be dealt, and at most two runs (or face-down cards) a column.
+    """
+    if not start.stock or rules.deal != DEAL_BLOCKED:
+        return False
+    runs = 0
+    for cards, down in zip(start.columns, start.face_down, strict=True):
+        up = cards[down:]
+        runs += down + bool(up) + sum(upper != lower + 1 for upper, lower in itertools.pairwise(up))
+    return runs <= 2 * rules.columns
 
 
 class Search:
@@ -91,7 +118,9 @@ class Search:
         if node_limit < 1:
             raise ValueError(f"node_limit {node_limit}: at least 1")
         if start.sets_done >= self.rules.sets_needed:
-            return Result("won", 1, 0, np.zeros(0, np.uint16))
+            return Result("won", 1, 0, self._moves[:0].copy())
+        if never_deals(self.rules, start):
+            return Result("lost", 1, 0, self._moves[:0].copy())
         self._memory = _OF_THREAD.memory(self._width)
         with np.errstate(over="ignore"):  # keys wrap around; without the compiler numpy would say so
             self._set_up(start)
@@ -105,31 +134,46 @@ class Search:
         if self._memory.owner is not self:
             self._write_rules()
             self._memory.owner = self
-        beam.set_up(
-            self._memory.array,
+        m, modes = self._memory.array[0], self.parameters.modes
+        if few_runs(self.rules, start):
+            modes = (*SORTED_MODES, *modes)
+        m.n_modes = len(modes)
+        m.modes[: len(modes)] = modes
+        self._root = (
             np.array([card for column in start.columns for card in column], np.uint8),
             np.array([len(column) for column in start.columns], np.uint8),
             np.array(start.face_down, np.uint8),
-            np.array(start.stock, np.uint8),
             start.sets_done,
         )
+        cards, sizes, downs, sets_done = self._root
+        beam.set_up(self._memory.array, cards, sizes, downs, np.array(start.stock, np.uint8), sets_done)
 
     def _write_rules(self) -> None:
         m, rules, parameters = self._memory.array[0], self.rules, self.parameters
         m.columns, m.deal, m.unit, m.wrap = rules.columns, rules.deal, rules.unit, rules.wrap
         m.any_sets, m.sets_needed = rules.sets != 0, rules.sets_needed
-        m.first_width, m.growth = parameters.first_width, parameters.growth
+        m.first_width, m.growth, m.narrowing = parameters.first_width, parameters.growth, parameters.narrowing
         m.layers, m.last_layers = parameters.layers, parameters.last_layers
-        m.n_modes = len(parameters.modes)
-        m.modes[: m.n_modes] = parameters.modes
-        for name, weight in zip(WEIGHT_NAMES, parameters.weights, strict=True):
-            m.w[name] = weight
-        for n in range(1, MAX_RUN):
-            m.run_score[n] = m.w.join * (n - 1) + m.w.run_square * n * n
+        self._write_weights(parameters.weights)
         m.brood = parameters.brood
         for card in range(64):
             rank = card & 15
             m.want_of[card] = 1 << card + 1 if 1 <= rank < 13 else 1 << card - 12 if rank == 13 and rules.wrap else 0
+
+    def _write_weights(self, weights: Sequence[int]) -> None:
+        m = self._memory.array[0]
+        for name, weight in zip(WEIGHT_NAMES, weights, strict=True):
+            m.w[name] = weight
+        for n in range(1, MAX_RUN):
+            m.run_score[n] = m.w.join * (n - 1) + m.w.run_square * n * n
+
+    def _vary_weights(self) -> None:
+        """Go on with weights around the tuned ones: a deal that these leave open may be easy for others."""
+        passes = int(self._memory.array[0].passes)
+        scale = [100 + (zlib.crc32(f"{passes} {name}".encode()) % (2 * SPREAD + 1)) - SPREAD for name in WEIGHT_NAMES]
+        self._write_weights([weight * s // 100 for weight, s in zip(self.parameters.weights, scale, strict=True)])
+        self._memory.owner = None  # the next search writes its own again
+        beam.lay_root(self._memory.array, *self._root)
 
     def _settle(self, start: Start, node_limit: int) -> Result:
         memory, m = self._memory.array, self._memory.array[0]
@@ -143,13 +187,16 @@ class Search:
             m.limit = node_limit - spent
             status = beam.search(memory, pause)
             positions = int(m.positions)
+            if status == beam.NEW_WEIGHTS:
+                self._vary_weights()
+                continue
             if status == beam.WON:
                 return self._result("won", spent, complete, self._line(int(m.win_node), int(m.win_move)))
             if status == beam.STUCK:
                 return self._result("lost", 0, None, self._moves[:0])
             finished = status == beam.FINISHED
             if not given_up and status != beam.LIMIT:
-                share = node_limit if finished else exhaust_share(cards, positions)
+                share = node_limit if finished else exhaust_share(self.parameters, cards, positions)
                 share = min(share, node_limit - positions)
                 if share > spent:
                     complete = complete or self._start_complete(start)
@@ -188,13 +235,23 @@ class Search:
         return np.append(line, np.uint16(last)) if last is not None else line.copy()
 
 
-def compile_for(columns: int) -> None:
-    """Compile beam and complete search for boards of so many columns into the cache."""
-    rules = Rules(columns, DEAL_BLOCKED, 0, 0, False, 4)
+def _some_board(columns: int) -> tuple[Rules, Start]:
     pile = tuple(suit << 4 | rank for suit in range(4) for rank in range(1, 14))
     start = Start(tuple(pile[i::columns] for i in range(columns)), (1,) * columns, (), 0)
+    return Rules(columns, DEAL_BLOCKED, 0, 0, False, 4), start
+
+
+def compile_for(columns: int) -> None:
+    """Compile the beam for boards of so many columns into the cache."""
+    rules, start = _some_board(columns)
     Search(rules).solve(start, 500)
+    mark_compiled(width_of(columns))
+
+
+def compile_complete() -> None:
+    """Compile the complete search into the cache; it serves boards of any width."""
+    rules, start = _some_board(10)
     complete = exhaust.Exhaust(rules)
     complete.start(start)
     complete.advance(100)
-    mark_compiled(width_of(columns))
+    mark_compiled(COMPLETE)

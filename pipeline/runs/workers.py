@@ -71,15 +71,16 @@ class SolverSettler:
     @staticmethod
     def warm(variants: Sequence[Variant]) -> None:
         """Compile what the variants need and the cache lacks, and load the referee: no deal's time has that in it."""
-        from pipeline.engine.compiler import CACHE_DIRECTORY, is_compiled
+        from pipeline.engine.compiler import CACHE_DIRECTORY, COMPLETE, is_compiled
         from pipeline.engine.memory import width_of
         from pipeline.referee.replay import load
         from pipeline.solver import warm
 
-        if not all(is_compiled(width_of(len(variant.columns))) for variant in variants):
+        needed = {COMPLETE, *(width_of(len(variant.columns)) for variant in variants)}
+        if not all(map(is_compiled, needed)):
             CACHE_DIRECTORY.mkdir(parents=True, exist_ok=True)
             with FileLock(CACHE_DIRECTORY / "lock"):
-                warm(variants, lambda text: log.log(NOTICE, text))
+                warm(variants, lambda text: log.log(NOTICE, text), complete=True)
                 load()
         load()
 

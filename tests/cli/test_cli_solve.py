@@ -510,7 +510,7 @@ def test_a_bench_mismatch_is_four(winnable, monkeypatch):
 
 # ---- boards with unseen cards, streams of boards, names of deals
 
-UNSEEN = Path(__file__).parents[1] / "fixtures" / "unseen.txt"
+UNSEEN = Path(__file__).parents[1] / "fixtures" / "boards" / "unseen.txt"
 
 
 def test_hint_advises_on_a_board_with_unseen_cards(ok, winnable):

@@ -18,7 +18,7 @@ from pipeline.game.rules import Position, replay
 from pipeline.pools.advice import advice_json, advise
 from pipeline.solver import Solver
 
-UNSEEN_BOARD = (Path(__file__).parents[1] / "fixtures" / "unseen.txt").read_text()
+UNSEEN_BOARD = (Path(__file__).parents[1] / "fixtures" / "boards" / "unseen.txt").read_text()
 
 
 def hide(board, columns=range(16), stock=True):

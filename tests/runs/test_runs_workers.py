@@ -18,7 +18,7 @@ from pipeline.runs.settling import each
 def test_a_worker_takes_no_lock_when_all_widths_are_compiled(monkeypatch, tmp_path):
     monkeypatch.setattr(compiler, "CACHE_DIRECTORY", tmp_path / "cache")
     compiler.CACHE_DIRECTORY.mkdir()
-    for width in (10, 16):
+    for width in (compiler.COMPLETE, 10, 16):
         compiler.mark_compiled(width)
     monkeypatch.setattr(workers, "FileLock", None)
     variants = [load_variant(word) for word in ("spiderette", "spider-4", "big-divorce")]
