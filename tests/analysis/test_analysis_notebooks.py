@@ -1,6 +1,7 @@
 """The notebooks, run as scripts on a small dataset."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,3 +46,20 @@ def test_a_notebook_runs_through(path, data):
     )
     assert done.returncode == 0, done.stderr
     assert "Error" not in done.stderr
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_rendered_page_shows_the_notebook_as_it_is(path):
+    """Each cell of the script stands on the page, in order, and each figure of the page is there."""
+    page = path.with_suffix(".md").read_text(encoding="utf-8")
+    cells = path.read_text(encoding="utf-8").split("\n# %%")[1:]
+    at = 0
+    for cell in cells:
+        kind, _, body = cell.partition("\n")
+        if "[markdown]" in kind:
+            body = "\n".join(line.removeprefix("#").removeprefix(" ") for line in body.strip().splitlines())
+        at = page.find(body.strip(), at)
+        assert at >= 0, f"render the notebook anew: its page lacks {body.strip().splitlines()[0]!r}"
+    figures = re.findall(r"\]\((\S+\.png)\)", page)
+    assert figures
+    assert all((path.parent / figure).is_file() for figure in figures)
