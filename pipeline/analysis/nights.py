@@ -53,6 +53,8 @@ class NightHead:
         Deals planned and not settled; those that failed are named.
     lines
         Stored lines replayed.
+    losses
+        Lost deals proved again, each by a checked certificate.
     """
 
     date: str
@@ -66,6 +68,7 @@ class NightHead:
     left: int
     failed: tuple[str, ...]
     lines: int
+    losses: int
     seconds: float
     solver: str
 
@@ -96,6 +99,7 @@ def night_head(summary: dict[str, Any], reports: Path) -> NightHead:
         left=total("new", "missing"),
         failed=tuple(summary["failed"]),
         lines=summary["verified"]["lines"],
+        losses=summary["verified"]["losses"],
         seconds=summary["seconds"],
         solver=summary["solver"],
     )

@@ -341,7 +341,8 @@ def _line(summary: dict[str, Any]) -> str:
         f"{records.counted(total('new', 'deals') - total('new', 'missing'), 'new deal')} ({total('new', 'won'):,} won, "
         f"{total('new', 'lost'):,} lost, {total('new', 'unsettled'):,} unsettled)",
         f"{total('retried', 'deals'):,} tried again ({total('retried', 'won') + total('retried', 'lost'):,} settled)",
-        f"{records.counted(summary['verified']['lines'], 'line')} replayed",
+        f"{records.counted(summary['verified']['lines'], 'line')} replayed, "
+        f"{records.counted(summary['verified']['losses'], 'lost deal')} proved again",
     ]
     if summary["failed"]:
         parts.append(f"{records.counted(len(summary['failed']), 'deal')} FAILED")
