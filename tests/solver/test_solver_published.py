@@ -5,7 +5,7 @@ Ours are fewer, by more than chance and whatever becomes of the deals left unset
 rules parser reads the key ``"complete piles"`` where its presets write ``"only complete pile moves"``, so cards go to
 the foundations one by one, from the Ace up. Its rates bound ours from above, and its losses are losses of ours. Of the
 53 of the first thousand native deals of Simple Simon that are lost it solves 30, all of which begin by Aces that go up
-singly; with that one key repaired it finds all 53 unsolvable (``fixtures/simple_simon_lost.json``).
+singly; with that one key repaired it finds all 53 unsolvable (``fixtures/simple_simon.json``).
 
 Our losses are held by other means, too: they have certificates, and small ones are proved again by the readable rules
 alone, by trying everything.
@@ -61,7 +61,7 @@ def test_most_deals_are_settled(name, limit, settled):
 
 def test_simple_simon_is_lost_where_the_repaired_program_says_so():
     """All deals that it finds unsolvable are lost, and no others; each has a certificate that holds."""
-    facts = json.loads((FIXTURES / "simple_simon_lost.json").read_text())
+    facts = json.loads((FIXTURES / "simple_simon.json").read_text())
     variant, solver = load_variant("simple-simon"), Solver()
     lost = [seed for seed in range(1, 1001) if solver.solve(deal(variant, seed), 200_000).verdict == "lost"]
     assert lost == facts["unsolvable"]
@@ -106,3 +106,9 @@ LOST = [
 def test_losses_are_losses_by_the_referee_alone(name, seed):
     assert Solver().solve(deal(load_variant(name), seed), 200_000).verdict == "lost"
     assert lost_by_the_referee(name, seed, 50_000)
+
+
+@pytest.mark.parametrize("seed", json.loads((FIXTURES / "simple_simon.json").read_text())["won_by_fc_solve"])
+def test_what_another_program_wins_is_won(seed):
+    outcome = Solver().solve(deal(load_variant("simple-simon"), seed), 1_000_000)
+    assert outcome.verdict == "won"
