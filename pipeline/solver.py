@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.errors import LineError, SolverFault
+from pipeline.errors import LineError, SolverFault, UsageError
 from pipeline.game.boards import Board, check_board
 from pipeline.game.codes import engine_move
 from pipeline.game.lines import encode_line
@@ -130,6 +130,8 @@ class Solver:
         from pipeline.engine.records import Start
         from pipeline.engine.search import Search
 
+        if not isinstance(board, Board):
+            raise UsageError(f"board {board!r:.60}: expected a Board, such as deal(load_variant('spider-4'), 1)")
         if board.seed is None:
             check_board(board)
         variant = board.variant

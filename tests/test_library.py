@@ -141,3 +141,12 @@ def test_a_board_is_written_and_read_as_text_and_json():
     board = pipeline.deal("spider-2", 7)
     assert pipeline.read_board(pipeline.board_text(board)) == board
     assert pipeline.read_board(json.dumps(pipeline.board_json(board))) == board
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "value"),
+    [("named_deal", (5,), "5"), ("solve", ("spider-1",), "spider-1"), ("advise", ("board", 0), "0")],
+)
+def test_a_wrong_kind_of_value_is_named(name, words, value):
+    with pytest.raises(UsageError, match=value):
+        getattr(pipeline, name)(*words)

@@ -177,7 +177,8 @@ def read_samples(
     absent = [name for name in asked if name not in {sample.variant.id for sample in found}]
     if absent or not found:
         what = ", ".join(absent) or "any variant"
-        raise StoreError(f"{store.data} has no outcomes of {what}: settle deals by 'winnable run' first")
+        where = "" if seeds is None else f" among seeds {seeds}"
+        raise StoreError(f"{store.data} has no outcomes of {what}{where}: settle deals by 'winnable run' first")
     return found
 
 

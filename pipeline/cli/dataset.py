@@ -351,6 +351,9 @@ def withdraw(runs: tuple[str, ...], every: bool, data: Path | None, verbosity: i
     if bool(runs) == every:
         raise click.UsageError("expected the names of runs, or --all")
     store = _existing(options.data_directory(data))
-    for done in withdrawal.withdraw(store, runs or withdrawal.unfinished_runs(store)):
+    chosen = runs or withdrawal.unfinished_runs(store)
+    if not chosen:
+        options.message("no run has deals left", verbosity)
+    for done in withdrawal.withdraw(store, chosen):
         left = ", ".join(f"{records.counted(count, 'deal')} of {partition}" for partition, count in done.left)
         options.message(f"{done.run}: withdrawn, {left or 'no deals'} left unsettled", verbosity)

@@ -89,7 +89,7 @@ def named_deal(name: str) -> Board:
     VariantError
         The file of a variant of one's own cannot be read.
     """
-    parts = name.strip().rsplit("/", 2)
+    parts = name.strip().rsplit("/", 2) if isinstance(name, str) else ()
     if len(parts) != 3:
         raise UsageError(f"deal {name!r:.60}: expected VARIANT/NUMBERING/SEED, such as spider-4/pysol/14934")
     game, said, number = parts

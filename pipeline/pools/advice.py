@@ -18,12 +18,13 @@ from pipeline.game.fillings import fillings
 from pipeline.game.forms import identity_json
 from pipeline.game.lines import encode_line, parse_line
 from pipeline.game.moves import DEAL, Move
+from pipeline.game.numbers import whole_number
 from pipeline.game.rules import Played, Position
 from pipeline.game.steps import step_text
 from pipeline.pools.hint import HINT_LIMIT
 from pipeline.solver import Solver
 
-FILLINGS = 100
+FILLINGS, MOST_FILLINGS = 100, 100_000
 ASSUMED = (
     "every order of the unseen cards is equally likely; each filling is solved with its cards open, so the shares say "
     "what could be won by a player who sees them all: no more than that can be won without"
@@ -113,9 +114,13 @@ def advise(
 
     Raises
     ------
+    UsageError
+        `count` is not from 1 to 100,000, or `draw` or `node_limit` is out of range.
     BoardError
         The board cannot come about in a game, whatever the unseen cards are.
     """
+    count = whole_number("count", count, range(1, MOST_FILLINGS + 1))
+    draw = whole_number("draw", draw, range(2**63))
     solver = solver or Solver()
     unseen = sum(cards.count(UNSEEN) for cards in (*board.columns, board.stock))
     boards = list(fillings(board, count, draw))
