@@ -145,7 +145,7 @@ def deals_needed(only_a: int, only_b: int, deals: int, power: float = 0.8) -> in
     -----
     Discordant pairs needed: (z_(alpha/2)/2 + z_beta sqrt(q(1 - q)))^2 / (q - 1/2)^2 with q the share of the larger
     side (O. S. Miettinen, Biometrics 24 (1968) 339-352), divided by the share of discordant deals seen. Rounded up to
-    two digits, since the estimate is no more precise.
+    two digits, as precise as the estimate.
     """
     q = max(only_a, only_b) / (only_a + only_b)
     if q == 0.5:

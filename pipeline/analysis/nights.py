@@ -108,7 +108,7 @@ def night_head(summary: dict[str, Any], reports: Path) -> NightHead:
 def next_pages(reports: Path) -> dict[Path, str]:
     """Return the pages `next.html` of the last two nights, so that a night's report links onwards and never changes.
 
-    The newest night's leads to the page of all nights, that of the one before to the newest.
+    The newest night links to the page of all nights; the night before links to the newest.
     """
     dates = _dates(reports)[-2:]
     goals = [f"../{date}/report.html" for date in dates[1:]] + ["../index.html"]

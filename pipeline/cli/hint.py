@@ -130,7 +130,7 @@ def _advice_text(found: Advice) -> str:
             f"{rate.proved:11.0%}  {low:6.0%} to {high:3.0%}  {tally.unsettled:9,}  {tally.begins:6,}  {tally.text}"
         )
     if not found.moves:
-        lines.append("there is no move to make")
+        lines.append("no legal moves")
     return "\n".join([*lines, "begins: wins found that begin with the move", f"assumed: {ASSUMED}"])
 
 

@@ -53,9 +53,9 @@ def nightly(
 ) -> None:
     r"""Do a night's work: new seeds, retries, checks, report.
 
-    Of every variant the next so many deals that the dataset lacks; what is unsettled once more at a larger limit; a
-    sample of the lines replayed, and of the losses proved again; the report of everything so far in reports/DATE/, and
-    all nights with their trend in reports/index.html. The numbers are those of [nightly] in CONFIG.
+    It settles the next new deals of every variant, retries unsettled ones at a larger limit, replays a sample of the
+    stored lines, proves a sample of the losses again, and writes the report of everything so far to reports/DATE/ and
+    the trend of all nights to reports/index.html. How many of each is set by [nightly] in CONFIG.
 
     After a kill the same command continues; once the night is done it does nothing. A later night settles what an
     earlier one left; once it has begun, the earlier one never changes. The result is one line, and

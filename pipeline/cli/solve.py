@@ -216,8 +216,8 @@ def variants(context: click.Context, output_format: str) -> None:
 def check(file: Path, output_format: str) -> None:
     r"""Check a variant of your own and describe its rules.
 
-    The file is TOML like those of the package (pipeline/game/variants/). What is wrong with it is said with the key,
-    the value and what is allowed. A file that is right can be given wherever a variant's id can.
+    The file is TOML like those of the package (pipeline/game/variants/). An error names the key, the value and
+    what is allowed. Commands take a valid file wherever they take a variant's id.
 
     \b
     Example:

@@ -242,7 +242,7 @@ def _some_board(columns: int) -> tuple[Rules, Start]:
 
 
 def compile_for(columns: int) -> None:
-    """Compile the beam for boards of so many columns into the cache."""
+    """Compile the beam for boards of `columns` columns into the cache."""
     rules, start = _some_board(columns)
     Search(rules).solve(start, 500)
     mark_compiled(width_of(columns))

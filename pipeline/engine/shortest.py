@@ -122,7 +122,7 @@ def shortest_win(
     table
         Keys of the positions the search reached, a win among them, as `exhaust.insert` keeps them.
     grown
-        Returns an array with room for at least so many items, the old ones first.
+        Takes an array and a size; returns an array of at least that size that begins with the old items.
     """
     m = memory[0]
     frames = np.zeros(2, FRAME)

@@ -148,7 +148,7 @@ def _settle(
             executor.close(now=now)
     summary.stopped = stopper.reason
     if summary.left and summary.stopped is None:
-        raise WinnableError(f"{summary.left:,} deals were not come to; the same command goes on from there")
+        raise WinnableError(f"{summary.left:,} deals are left; run the same command again to settle them")
     log.info(
         "run %s: %d settled, %d failed, %d left", summary.run_id, summary.settled, len(summary.failed), summary.left
     )

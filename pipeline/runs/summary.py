@@ -58,7 +58,7 @@ class RunSummary:
 
     @property
     def left(self) -> int:
-        """Deals planned and not come to."""
+        """Deals planned and not settled."""
         return sum(job.counts.left for job in self.jobs)
 
     def raise_if_failed(self) -> None:

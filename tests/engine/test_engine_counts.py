@@ -11,6 +11,7 @@ import pytest
 from engine_deals import facts, numbered, searcher
 from engine_table import any_variant, orderly_board, start_of
 
+from pipeline.engine.beam import EARLY_PASSES
 from pipeline.engine.exhaust import Exhaust
 from pipeline.engine.search import Search
 from pipeline.game.variants import load_variant
@@ -130,3 +131,14 @@ def test_a_fresh_process_finds_the_same():
     for seed, line in zip((4, 5), run[0].stdout.splitlines(), strict=True):
         result = searcher("spider-2").solve(numbered("spider-2", seed), 4000)
         assert f"verdict='{result.verdict}', positions={result.positions}, expanded={result.expanded}" in line
+
+
+def test_late_passes_leave_the_next_search_its_weights():
+    """From the ninth pass on weights are drawn anew; what is searched next must have the tuned ones."""
+    hard, easy = numbered("spider-4", 2_000_053), numbered("spider-4", 3_000_001)
+    search = Search(engine_rules(load_variant("spider-4")), "spider-4")
+    alone = facts(search.solve(easy, 20_000))
+    late = facts(search.solve(hard, 300_000))
+    assert search._memory.array[0].passes > EARLY_PASSES
+    assert facts(search.solve(easy, 20_000)) == alone
+    assert facts(search.solve(hard, 300_000)) == late

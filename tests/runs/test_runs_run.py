@@ -304,7 +304,7 @@ def test_a_run_whose_chunks_are_always_cancelled_ends(settings_for, monkeypatch)
 def test_a_run_that_leaves_deals_for_no_reason_is_not_finished(settings_for, monkeypatch):
     monkeypatch.setattr(Window, "drive", lambda _self: True)
     settings = settings_for("1:60")
-    with pytest.raises(WinnableError, match="60 deals were not come to"):
+    with pytest.raises(WinnableError, match="60 deals"):
         run(settings)
     assert json.loads(next((settings.data / "runs").glob("*.json")).read_text())["status"] == "failed"
 
