@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 from pipeline.errors import LineError, SolverFault, UsageError
 from pipeline.game.boards import Board, check_board
 from pipeline.game.codes import engine_move
-from pipeline.game.lines import encode_line
 from pipeline.game.moves import Move
 from pipeline.game.numbers import whole_number
 from pipeline.game.variants import Variant
-from pipeline.referee.replay import verify_line
+from pipeline.referee.replay import line_text, verify_line
 
 if TYPE_CHECKING:
     from pipeline.engine.records import Result, Rules
@@ -159,7 +158,7 @@ class Solver:
             win = verify_line(board, result.moves)
         except LineError as error:
             raise SolverFault(f"{describe(board)}: the line found does not replay: {error}") from error
-        return Outcome(*known, encode_line(result.moves.tolist()), *win)
+        return Outcome(*known, line_text(result.moves), *win)
 
 
 def describe(board: Board) -> str:

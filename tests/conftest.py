@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dataset_rows import Row, rows_of
 
-from pipeline.dataset.rows import Row, rows_of
 from pipeline.dataset.schema import VOLATILE
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Store

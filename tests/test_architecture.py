@@ -182,6 +182,15 @@ def test_a_worker_loads_no_pandas_and_no_pyarrow():
     assert done.stdout.split() == []
 
 
+def test_no_command_loads_pandas_for_pyarrow(tmp_path):
+    program = "import atexit, sys; atexit.register(lambda: print('pandas' in sys.modules)); sys.argv[0] = 'winnable'; "
+    program += "from pipeline.cli.main import main; main()"
+    command = [sys.executable, "-c", program, *("run", "--variant", "spider-4", "--seeds", "1:2", "--nodes", "1")]
+    command += ["--data", str(tmp_path), "--executor", "inline", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == "False"
+
+
 def test_every_dependency_is_used_and_every_use_is_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {requirement.split(">")[0].split("=")[0].replace("-", "_") for requirement in project["dependencies"]}

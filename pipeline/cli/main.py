@@ -228,9 +228,19 @@ def _prepare_process() -> None:
     import multiprocessing
 
     _open_closed_streams()
+    sys.meta_path.insert(0, _NoPandas())
     if "forkserver" in multiprocessing.get_all_start_methods():
         multiprocessing.set_start_method("forkserver", force=True)
     signal.signal(signal.SIGTERM, _terminate)
+
+
+class _NoPandas:
+    """Hides pandas: no command uses it, but pyarrow would import it to know its frames, for 35 MB and 0.3 seconds."""
+
+    def find_spec(self, name: str, _path: object, _target: object = None) -> None:
+        """Refuse pandas and leave every other module to the finders after this one."""
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not used here", name=name)
 
 
 def _open_closed_streams() -> None:

@@ -1,8 +1,8 @@
-"""Rows, and which of two rows about one deal stands."""
+"""Tables of rows, and which of two rows about one deal stands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,38 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.dataset.row import Row
-from pipeline.dataset.schema import COLUMNS, SCHEMA
+from pipeline.dataset.schema import SCHEMA
 from pipeline.errors import StoreError
 
 Places = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-
-
-def replaces(new: Row, old: Row) -> bool:
-    """Decide whether `new` takes the place of `old`, a row about the same deal.
-
-    Nothing proved gives way to something weaker: a proof stands against anything unsettled, and against a proof of
-    the same that took more positions (or, with as many positions, more moves). Of two unsettled rows the larger limit
-    stands; at the same limit that of the later solver.
-
-    Raises
-    ------
-    StoreError
-        One says won and the other lost: one of two solvers is wrong, and no row can stand.
-    """
-    if "unsettled" not in (new.verdict, old.verdict):
-        if new.verdict != old.verdict:
-            raise StoreError(
-                f"seed {new.seed}: {new.verdict} by solver {new.solver} but {old.verdict} by solver {old.solver}; "
-                "one of them is wrong: run 'winnable verify' on both datasets"
-            )
-        return (new.positions, new.moves or 0) < (old.positions, old.moves or 0)
-    if new.verdict != "unsettled" or old.verdict != "unsettled":
-        return old.verdict == "unsettled"
-    if new.node_limit != old.node_limit:
-        return new.node_limit > old.node_limit
-    return supersedes(new.solver, old.solver)
 
 
 def supersedes(new: str, old: str) -> bool:
@@ -49,21 +22,23 @@ def supersedes(new: str, old: str) -> bool:
     return new != old and _version(new) >= _version(old)
 
 
-def table_of(rows: Iterable[Row]) -> pa.Table:
-    """Return rows as a table in the dataset's schema."""
-    columns = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
+def table_of(columns: Mapping[str, Sequence[Any] | str]) -> pa.Table:
+    """Return columns as a table in the dataset's schema.
+
+    Parameters
+    ----------
+    columns
+        Values by name of column, as many of each; a text stands for a column that is the same in every row.
+    """
+    rows = len(columns["seed"])
     arrays = []
-    for field, values in zip(SCHEMA, columns, strict=True):
-        if pa.types.is_dictionary(field.type):
-            arrays.append(pa.array(values, pa.string()).dictionary_encode().cast(field.type))
-        else:
-            arrays.append(pa.array(values, field.type))
+    for field in SCHEMA:
+        values = columns[field.name]
+        words = pa.types.is_dictionary(field.type)
+        kind = pa.string() if words else field.type
+        array = pa.repeat(pa.scalar(values, kind), rows) if isinstance(values, str) else pa.array(values, kind)
+        arrays.append(array.dictionary_encode().cast(field.type) if words else array)
     return pa.Table.from_arrays(arrays, schema=SCHEMA)
-
-
-def rows_of(table: pa.Table) -> list[Row]:
-    """Return a table's rows."""
-    return [Row(*values) for values in zip(*(table[name].to_pylist() for name in COLUMNS), strict=True)]
 
 
 def seeds_of(table: pa.Table) -> npt.NDArray[np.int64]:
@@ -98,7 +73,11 @@ def merge_tables(old: pa.Table, new: pa.Table) -> pa.Table:
 
 
 def contest(old: pa.Table, new: pa.Table) -> tuple[Places, Places, Flags]:
-    """Find the deals that two tables share, and which of their rows stand.
+    """Find the deals that two tables share, and decide which of their rows stand.
+
+    Nothing proved gives way to something weaker: a proof stands against anything unsettled, and against a proof of
+    the same that took more positions (or, with as many positions, more moves). Of two unsettled rows the larger limit
+    stands; at the same limit that of the later solver.
 
     Returns
     -------
@@ -110,27 +89,38 @@ def contest(old: pa.Table, new: pa.Table) -> tuple[Places, Places, Flags]:
     Raises
     ------
     StoreError
-        Two rows contradict each other.
+        One row says won and the other lost: one of two solvers is wrong, and no row can stand.
     """
     shared, in_old, in_new = np.intersect1d(seeds_of(old), seeds_of(new), assume_unique=True, return_indices=True)
-    taken = np.zeros(len(shared), bool)
-    if len(shared):
-        differs = _differ(old.take(in_old), new.take(in_new))
-        pairs = zip(rows_of(new.take(in_new[differs])), rows_of(old.take(in_old[differs])), strict=True)
-        taken[differs] = [replaces(n, o) for n, o in pairs]
-    return in_old, in_new, taken
-
-
-def _differ(old: pa.Table, new: pa.Table) -> Flags:
-    """Return where two tables of the same seeds differ in what `replaces` looks at; where they do not, `old` stands."""
-    differs = np.zeros(len(old), bool)
-    for name in ("verdict", "positions", "node_limit", "moves", "solver"):
-        left, right = (
-            table[name].cast(pa.string()) if name in ("verdict", "solver") else table[name] for table in (old, new)
+    pair = old.take(in_old), new.take(in_new)
+    old_verdicts, new_verdicts = (np.array(words_of(table, "verdict"), object) for table in pair)
+    old_open, new_open = old_verdicts == "unsettled", new_verdicts == "unsettled"
+    contradictions = np.flatnonzero(~old_open & ~new_open & (old_verdicts != new_verdicts))
+    solvers = tuple(words_of(table, "solver") for table in pair)
+    for place in contradictions:
+        raise StoreError(
+            f"seed {shared[place]}: {new_verdicts[place]} by solver {solvers[1][place]} but {old_verdicts[place]} by "
+            f"solver {solvers[0][place]}; one of them is wrong: run 'winnable verify' on both datasets"
         )
-        same = pc.or_(pc.fill_null(pc.equal(left, right), False), pc.and_(left.is_null(), right.is_null()))
-        differs |= ~same.to_numpy()
-    return differs
+    old_limits, new_limits = _numbers(pair, "node_limit")
+    later_pairs = {(a, b): supersedes(b, a) for a, b in {*zip(*solvers, strict=True)}}
+    later = np.array([later_pairs[both] for both in zip(*solvers, strict=True)], bool)
+    old_positions, new_positions = _numbers(pair, "positions")
+    old_moves, new_moves = _numbers(pair, "moves")
+    shorter = (new_positions < old_positions) | ((new_positions == old_positions) & (new_moves < old_moves))
+    further = (new_limits > old_limits) | ((new_limits == old_limits) & later)
+    return in_old, in_new, np.where(old_open, ~new_open | further, ~new_open & shorter)
+
+
+def words_of(table: pa.Table, name: str) -> list[str]:
+    """Return a column of words as texts."""
+    words: list[str] = table[name].cast(pa.string()).to_pylist()
+    return words
+
+
+def _numbers(tables: Iterable[pa.Table], name: str) -> Iterator[Places]:
+    """Yield a column of each table, null as 0."""
+    return (pc.fill_null(table[name], 0).to_numpy() for table in tables)
 
 
 def _without(table: pa.Table, places: npt.NDArray[Any]) -> pa.Table:

@@ -21,6 +21,7 @@ from pipeline.game.numbers import json_text
 from pipeline.game.variants import Variant
 
 FORMS = ("csv", "jsonl")
+_ROWS = 4096  # made Python objects of at once
 
 
 def merge(
@@ -138,11 +139,11 @@ def export(
     for partition in partitions:
         for table in store.scan(partition):
             chosen = table if seeds is None else table.filter(pa.array(seeds.among(seeds_of(table))))
-            values = [chosen[name].to_pylist() for name in columns]
-            if "seconds" in columns:  # single precision: no digits that were never measured
-                place = list(columns).index("seconds")
-                values[place] = [float(f"{value:.7g}") for value in values[place]]
-            write([*partition, *row] for row in zip(*values, strict=True))
+            for batch in chosen.select(list(columns)).to_batches(_ROWS):
+                values = batch.to_pydict()
+                if "seconds" in values:  # single precision: no digits that were never measured
+                    values["seconds"] = [float(f"{value:.7g}") for value in values["seconds"]]
+                write([*partition, *row] for row in zip(*values.values(), strict=True))
             rows += len(chosen)
     return rows
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, SupportsInt
 
 from pipeline.errors import LineError
-from pipeline.game.codes import engine_number
 from pipeline.game.moves import DEAL, Move
 
 _LETTERS = "abcdefghijklmnop"
@@ -27,13 +25,11 @@ MOVES_BY_TEXT = {
     for cards in range(1, 14)
 } | {"-": DEAL}
 
-# By move, which a plain tuple equals, and by engine number, which numpy's integers equal.
-_TEXT_OF: dict[Any, str] = {move: text for text, move in MOVES_BY_TEXT.items()}
-_TEXT_OF |= {engine_number(move): text for move, text in list(_TEXT_OF.items())}
+_TEXT_OF: dict[tuple[int, int, int], str] = {move: text for text, move in MOVES_BY_TEXT.items()}
 
 
-def encode_line(moves: Iterable[tuple[int, int, int] | SupportsInt]) -> str:
-    """Return moves, or the engine's numbers for them, as the text of a line (fastest from a list of Python's integers).
+def encode_line(moves: Iterable[tuple[int, int, int]]) -> str:
+    """Return moves as the text of a line.
 
     Raises
     ------

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from pipeline.errors import SolverFault
 from pipeline.game.boards import Board
+from pipeline.game.codes import engine_move
 from pipeline.game.lines import encode_line
 from pipeline.referee import closure, piles, table
 from pipeline.referee.certificate import BLOCK, Certificate, Words
@@ -147,5 +148,5 @@ def _fault(fault: int, move: int) -> str:
         return "has not the cards of the start"
     if fault == closure.NOT_CANONICAL:
         return "is not canonical"
-    text = "the deal" if move == 0xFFFF else f"its move {encode_line([move])}"
+    text = "the deal" if move == 0xFFFF else f"its move {encode_line([engine_move(move)])}"
     return f"{text} {'wins' if fault == closure.WINS else 'leads to a board that is not listed and has no witness'}"

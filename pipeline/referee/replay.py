@@ -7,6 +7,7 @@ the two together move by move.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pipeline.errors import SolverFault
@@ -21,6 +22,24 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _NUMBERS = {text: engine_number(move) for text, move in MOVES_BY_TEXT.items()}
+
+
+@cache
+def _texts() -> npt.NDArray[np.bytes_]:
+    """Return the texts of moves by the engine's number; that of the deal comes last."""
+    import numpy as np
+
+    texts = np.zeros(0x1000, "S3")
+    for text, number in _NUMBERS.items():
+        texts[min(number, 0xFFF)] = text
+    return texts
+
+
+def line_text(moves: npt.NDArray[np.uint16]) -> str:
+    """Return the text of a line from the engine's numbers of its moves."""
+    import numpy as np
+
+    return _texts()[np.minimum(moves, 0xFFF)].tobytes().replace(b"\0", b"").decode("ascii")
 
 
 def load() -> None:

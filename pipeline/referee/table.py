@@ -59,7 +59,8 @@ def _rules(columns: int, deal: str, unit: str, sets: str, wrap: bool, needed: in
 def empty_table(variant: Variant) -> Table:
     """Return a table without cards, with the rules of a variant."""
     v = variant
-    return _rules(len(v.columns), v.deal, v.unit, v.sets, v.wrap, v.sets_needed).copy()
+    rules = _rules(len(v.columns), v.deal, v.unit, v.sets, v.wrap, v.sets_needed)
+    return rules.view(np.uint8).copy().view(TABLE)  # numpy copies bytes four times as fast as a record's fields
 
 
 def packed(board: Board) -> Bytes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
-from pipeline.dataset.row import Row
-from pipeline.dataset.rows import table_of
+from pipeline.dataset.rows import join_tables, table_of
 from pipeline.dataset.store import Store
 from pipeline.runs.chunks import Job
 from pipeline.runs.workers import Chunk, ChunkResult
@@ -25,18 +25,23 @@ class Collector:
         The dataset, held for writing.
     jobs
         The run's jobs, which say where the rows go.
+    solver, run_id
+        What stands in every row.
     """
 
-    def __init__(self, store: Store, jobs: Sequence[Job]) -> None:
+    def __init__(self, store: Store, jobs: Sequence[Job], solver: str, run_id: str) -> None:
         self._store, self._jobs = store, jobs
-        self._rows: dict[int, list[Row]] = {}
+        self._same = {"solver": solver, "run_id": run_id}
+        self._columns: dict[int, dict[str, list[Any]]] = {}
         self._kept = 0
         self._due = time.monotonic() + FLUSH_SECONDS
 
     def take(self, chunk: Chunk, result: ChunkResult) -> None:
         """Keep a chunk's rows."""
-        self._rows.setdefault(chunk.job, []).extend(result.rows)
-        self._kept += len(result.rows)
+        kept = self._columns.setdefault(chunk.job, {name: [] for name in result.columns})
+        for name, values in result.columns.items():
+            kept[name].extend(values)
+        self._kept += result.settled
 
     def flush_if_due(self) -> None:
         """Write what is kept if it has been kept long enough or is much."""
@@ -46,10 +51,12 @@ class Collector:
     def flush(self) -> None:
         """Write what is kept."""
         began = time.monotonic()
-        while self._rows:
-            job, rows = next(iter(self._rows.items()))
-            self._store.add(self._jobs[job].partition, table_of(sorted(rows, key=lambda row: row.seed)))
-            del self._rows[job]  # only now: a full disk leaves it for another try
+        while self._columns:
+            number, columns = next(iter(self._columns.items()))
+            job = self._jobs[number]
+            table = table_of({**columns, **self._same, "rules_hash": job.deals.variant.rules_hash})
+            self._store.add(job.partition, join_tables([table]))
+            del self._columns[number]  # only now: a full disk leaves it for another try
         self._kept = 0
         now = time.monotonic()
         self._due = now + max(FLUSH_SECONDS, _PATIENCE * (now - began))

@@ -132,7 +132,7 @@ def _settle(
     run_log: RunLog,
 ) -> None:
     executor = make_executor(settings, run_log)
-    collector = Collector(store, jobs)
+    collector = Collector(store, jobs, setup.solver, setup.run_id)
     window = Window(jobs, summary, executor, setup, stopper, collector, progress)
     stopper.when_stopped = executor.stop
     now = True

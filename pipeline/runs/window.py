@@ -159,9 +159,10 @@ class Window:
         job = self._jobs[chunk.job]
         job.pace.learn(result)
         self._collector.take(chunk, result)
-        job.counts.won += sum(row.verdict == "won" for row in result.rows)
-        job.counts.lost += sum(row.verdict == "lost" for row in result.rows)
-        job.counts.unsettled += sum(row.verdict == "unsettled" for row in result.rows)
+        verdicts = result.columns["verdict"]
+        job.counts.won += verdicts.count("won")
+        job.counts.lost += verdicts.count("lost")
+        job.counts.unsettled += verdicts.count("unsettled")
         self._fail(chunk, result.failures)
         self._progress.advance(job, result.done)
 

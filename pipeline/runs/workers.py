@@ -1,4 +1,4 @@
-"""What runs in a worker: chunks of deals in, rows out. Imports neither pandas nor pyarrow.
+"""What runs in a worker: chunks of deals in, columns of outcomes out. Imports neither pandas nor pyarrow.
 
 A worker makes its solver when its first chunk comes, recomputes the bench signature, and refuses to work if it is not
 that of the run: a worker with another solver would write other rows.
@@ -16,17 +16,21 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from filelock import FileLock
 
-from pipeline.dataset.row import Row
 from pipeline.errors import SolverFault
 from pipeline.game.deals import deal
 from pipeline.game.variants import Variant
+from pipeline.solver import Outcome
 
 log = logging.getLogger(__name__)
+
+# Fields of an outcome that are columns of the dataset.
+OUTCOME = ("seed", "verdict", "positions", "expanded", "node_limit", "line", "moves", "deals", "score")
 
 NOTICE = logging.INFO + 5  # what the user should see, and is no warning
 FAULT, MEMORY, ERROR, KILLED = "fault", "memory", "error", "killed"
@@ -46,8 +50,8 @@ class Settler(Protocol):
     def identity(self) -> str:
         """Return the solver's id once the bench signature is recomputed here."""
 
-    def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> Any:
-        """Return the outcome of one deal, an object with the fields of `pipeline.solver.Outcome`."""
+    def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> Outcome:
+        """Return the outcome of one deal."""
 
 
 class SolverSettler:
@@ -84,7 +88,7 @@ class SolverSettler:
                 load()
         load()
 
-    def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> Any:
+    def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> Outcome:
         """Deal and solve."""
         return self._solver.solve(deal(variant, seed, numbering), nodes)
 
@@ -136,12 +140,27 @@ class Chunk:
 
 
 class ChunkResult(NamedTuple):
-    """What came of a chunk; a worker told to stop leaves the rest of the seeds, `done` says how many it did."""
+    """What came of a chunk.
 
-    rows: list[Row]
+    Attributes
+    ----------
+    columns
+        The outcomes by column of the dataset, those that differ from deal to deal.
+    done
+        Deals settled or failed: a worker that is told to stop leaves the rest of the seeds.
+    seconds
+        Wall time of these.
+    """
+
+    columns: dict[str, list[Any]]
     failures: list[Failure]
     done: int
     seconds: float
+
+    @property
+    def settled(self) -> int:
+        """Deals with an outcome."""
+        return len(self.columns["seed"])
 
 
 class HandshakeError(SolverFault):
@@ -194,7 +213,8 @@ def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
         This worker's solver is not the run's.
     """
     _worker.ready(setup)
-    rows: list[Row] = []
+    outcomes: list[Outcome] = []
+    seconds: list[float] = []
     failures: list[Failure] = []
     began = time.perf_counter()
     done = 0
@@ -202,37 +222,22 @@ def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
         if _stop is not None and _stop.is_set():
             break
         done += 1
-        one = _settle_one(setup, chunk, seed)
-        if isinstance(one, Row):
-            rows.append(one)
-        else:
-            failures.append(one)
-            # Only here, where the memory of a deal that ran out of it is free again.
-            log.error("%s %s %d: %s: %s", chunk.variant.id, chunk.numbering, seed, one.kind, one.text)
-    return ChunkResult(rows, failures, done, time.perf_counter() - began)
-
-
-def _settle_one(setup: Setup, chunk: Chunk, seed: int) -> Row | Failure:
-    try:
-        settler = _worker.ready(setup)
         start = time.thread_time()
-        outcome = settler.settle(chunk.variant, chunk.numbering, seed, chunk.nodes)
-        spent = time.thread_time() - start
-        return Row(
-            seed=seed,
-            verdict=outcome.verdict,
-            positions=outcome.positions,
-            expanded=outcome.expanded,
-            node_limit=outcome.node_limit,
-            line=outcome.line,
-            moves=outcome.moves,
-            deals=outcome.deals,
-            score=outcome.score,
-            solver=setup.solver,
-            rules_hash=chunk.variant.rules_hash,
-            seconds=spent,
-            run_id=setup.run_id,
-        )
+        outcome = _settle_one(setup, chunk, seed)
+        if isinstance(outcome, Failure):
+            failures.append(outcome)
+            # Only here, where the memory of a deal that ran out of it is free again.
+            log.error("%s %s %d: %s: %s", chunk.variant.id, chunk.numbering, seed, outcome.kind, outcome.text)
+            continue
+        seconds.append(time.thread_time() - start)
+        outcomes.append(outcome)
+    columns = {name: list(map(attrgetter(name), outcomes)) for name in OUTCOME} | {"seconds": seconds}
+    return ChunkResult(columns, failures, done, time.perf_counter() - began)
+
+
+def _settle_one(setup: Setup, chunk: Chunk, seed: int) -> Outcome | Failure:
+    try:
+        return _worker.ready(setup).settle(chunk.variant, chunk.numbering, seed, chunk.nodes)
     except MemoryError:
         _worker.settler = None  # and with it whatever the search had grown; the next deal starts with a new one
         return Failure(seed, MEMORY, "needs more memory than a worker may have")

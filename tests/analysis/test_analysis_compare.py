@@ -5,12 +5,12 @@ import io
 import json
 
 import pytest
+from dataset_rows import Row, table_of
 from scipy import stats
 
 from pipeline.analysis import compare as comparing
 from pipeline.analysis.samples import sample_of
 from pipeline.analysis.statistics import mcnemar
-from pipeline.dataset.rows import Row, table_of
 from pipeline.game.variants import load_variant
 
 

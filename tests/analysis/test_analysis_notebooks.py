@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from dataset_rows import table_of
 
-from pipeline.dataset.rows import table_of
 from pipeline.dataset.store import Partition, Store
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "reports" / "notebooks").glob("*.py"))

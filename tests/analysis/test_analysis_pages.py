@@ -6,13 +6,13 @@ import shutil
 from html.parser import HTMLParser
 
 import pytest
+from dataset_rows import table_of
 
 from pipeline.analysis.page import hardest_deals, report_page
 from pipeline.analysis.replay_page import replay_page
 from pipeline.analysis.report import report_of
 from pipeline.analysis.samples import sample_of
 from pipeline.dataset.manifest import Plan, RunRecord
-from pipeline.dataset.rows import table_of
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition
 from pipeline.errors import LineError

@@ -5,12 +5,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from dataset_rows import rows_of
 
 from pipeline.analysis.report import report_json, report_of
 from pipeline.analysis.samples import read_samples
 from pipeline.analysis.tables import csv_report, markdown_report
 from pipeline.dataset.manifest import read_runs
-from pipeline.dataset.rows import rows_of
 from pipeline.dataset.store import Partition, Store
 from pipeline.game.deals import deal
 from pipeline.game.variants import MAIN_VARIANTS, load_variant

@@ -6,13 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from dataset_rows import Row, table_of
 
 from pipeline.analysis import published, report, tables
 from pipeline.analysis.plans import Plans, planned
 from pipeline.analysis.samples import sample_of
 from pipeline.analysis.statistics import wilson
 from pipeline.dataset.manifest import Plan, RunRecord
-from pipeline.dataset.rows import Row, table_of
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition
 from pipeline.game.variants import Documented, load_variant

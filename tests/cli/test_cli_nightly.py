@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from dataset_rows import table_of
 
 from pipeline.cli.main import run_command
 from pipeline.dataset import lock
-from pipeline.dataset.rows import table_of
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.game.variants import load_variant

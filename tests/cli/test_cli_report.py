@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+from dataset_rows import table_of
 
 from pipeline.cli.main import run_command
-from pipeline.dataset.rows import table_of
 from pipeline.dataset.store import Partition, Store
 from pipeline.game.variants import load_variant
 

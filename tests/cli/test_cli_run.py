@@ -252,7 +252,8 @@ def test_verify_finds_and_repairs_a_truncated_part(winnable, data):
 
 
 def test_verify_finds_a_line_that_does_not_replay(winnable, data):
-    from pipeline.dataset.rows import rows_of, table_of
+    from dataset_rows import rows_of, table_of
+
     from pipeline.dataset.schema import read_rows, write_table
 
     part = next((data / "outcomes" / "variant=spider-1").rglob("part-*.parquet"))

@@ -1,9 +1,42 @@
-"""Rows for the tests of this room; a deal's outcome is a function of its seed."""
+"""Rows as tuples, for tests: tables of them; a made-up deal's outcome is a function of its seed."""
 
-from pipeline.dataset.rows import Row, table_of
+from typing import NamedTuple
+
+from pipeline.dataset import rows
+from pipeline.dataset.schema import COLUMNS
 
 SOLVER = "0.1.0+77"
 RULES = "0123456789abcdef"
+
+
+class Row(NamedTuple):
+    seed: int
+    verdict: str
+    positions: int
+    expanded: int
+    node_limit: int
+    line: str | None
+    moves: int | None
+    deals: int | None
+    score: int | None
+    solver: str
+    rules_hash: str
+    seconds: float
+    run_id: str
+
+
+def table_of(several):
+    columns = list(zip(*several, strict=True)) or [()] * len(COLUMNS)
+    return rows.table_of(dict(zip(COLUMNS, columns, strict=True)))
+
+
+def rows_of(table):
+    return [Row(*values) for values in zip(*(table[name].to_pylist() for name in COLUMNS), strict=True)]
+
+
+def replaces(new, old):
+    """Whether one of two rows about the same deal takes the place of the other."""
+    return rows.contest(table_of([old]), table_of([new]))[2].tolist() == [True]
 
 
 def a_row(seed, verdict="won", positions=None, node_limit=1000, solver=SOLVER, **changes):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dataset_clock import Clock
-from dataset_rows import a_row
+from dataset_rows import a_row, rows_of, table_of
 from runs_games import EASY, score_of, winning_line
 
 from pipeline.dataset import audit
@@ -16,7 +16,6 @@ from pipeline.dataset.audit import Audit
 from pipeline.dataset.manifest import read_runs
 from pipeline.dataset.repair import Repair
 from pipeline.dataset.replays import check_lines
-from pipeline.dataset.rows import rows_of, table_of
 from pipeline.dataset.schema import SCHEMA, VERSION, digest, part_name, read_rows, write_table
 from pipeline.dataset.store import Part, Partition, Store
 from pipeline.errors import SolverFault, StoreError

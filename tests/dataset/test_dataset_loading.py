@@ -1,10 +1,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from dataset_rows import a_row
+from dataset_rows import a_row, table_of
 
 from pipeline.dataset.loading import load_outcomes
-from pipeline.dataset.rows import table_of
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import StoreError, UsageError
 from pipeline.game.deals import deal

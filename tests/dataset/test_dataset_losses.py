@@ -1,11 +1,10 @@
 """Lost rows proved again: a sample, all, and one that is not lost."""
 
 import pytest
-from dataset_rows import a_row
+from dataset_rows import a_row, table_of
 
 from pipeline.cli.main import run_command
 from pipeline.dataset.losses import lost_seeds
-from pipeline.dataset.rows import table_of
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import SolverFault
 from pipeline.game.variants import load_variant

@@ -7,12 +7,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
-from dataset_rows import RULES, SOLVER, a_row, a_table
+from dataset_rows import RULES, SOLVER, a_row, a_table, replaces, rows_of, table_of
 from hypothesis import given, settings
 
 from pipeline.dataset import store as store_module
 from pipeline.dataset.loading import load_outcomes
-from pipeline.dataset.rows import replaces, rows_of, table_of
 from pipeline.dataset.schema import SCHEMA, part_name, read_footer
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Part, Partition, Store

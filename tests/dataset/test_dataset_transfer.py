@@ -5,9 +5,8 @@ import io
 import json
 
 import pytest
-from dataset_rows import RULES, a_row, a_table
+from dataset_rows import RULES, a_row, a_table, rows_of, table_of
 
-from pipeline.dataset.rows import rows_of, table_of
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.dataset.transfer import export, merge

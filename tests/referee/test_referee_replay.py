@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from pipeline.errors import LineError, SolverFault
@@ -12,11 +13,16 @@ from pipeline.game.lines import MOVES_BY_TEXT, encode_line, parse_line
 from pipeline.game.moves import DEAL
 from pipeline.game.rules import Position, Win, win_of
 from pipeline.game.variants import load_variant, variant_ids
-from pipeline.referee.replay import verify_line
+from pipeline.referee.replay import line_text, verify_line
 from pipeline.referee.table import empty_table, lay_out, packed, play
 
 EVERY_MOVE = list(MOVES_BY_TEXT.values())
 EVERY_NUMBER = list(map(engine_number, EVERY_MOVE))
+
+
+def test_the_engine_s_numbers_have_the_texts_of_their_moves():
+    assert line_text(np.array(EVERY_NUMBER, np.uint16)) == encode_line(EVERY_MOVE)
+    assert line_text(np.array([], np.uint16)) == ""
 
 
 def judged_by(judge, board, line):

@@ -15,7 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from pipeline.dataset.rows import rows_of, seeds_of
+from dataset_rows import rows_of
+
+from pipeline.dataset.rows import seeds_of
 from pipeline.dataset.schema import VOLATILE
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Store

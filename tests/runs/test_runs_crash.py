@@ -9,11 +9,10 @@ import sys
 import pyarrow.dataset
 import pytest
 from dataset_clock import Clock
-from dataset_rows import a_row, a_table
+from dataset_rows import a_row, a_table, rows_of, table_of
 
 from pipeline.dataset import store as store_module
 from pipeline.dataset import transfer
-from pipeline.dataset.rows import rows_of, table_of
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import StoreError
 
@@ -116,7 +115,7 @@ def test_a_disk_that_is_really_full(tmp_path):
     script = """
 import os
 from dataset_rows import a_row
-from pipeline.dataset.rows import table_of
+from dataset_rows import table_of
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import StoreError
 part = Partition("spider-4", "native")

@@ -1,6 +1,6 @@
 """What a run costs beside the search: dealing, the referee, rows, parts. A benchmark; run it on an idle machine.
 
-About 1.55 times the search for spider-1, whose dealing and referee take a third of the search; 1.1 for spider-4.
+About 1.47 times the search for spider-1, whose dealing and referee take a quarter of the search; 1.1 for spider-4.
 """
 
 import time
@@ -22,7 +22,7 @@ def cpu_of(action):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "deals", "at_most"), [("spider-1", 20_000, 1.7), ("spider-4", 1_500, 1.15)])
+@pytest.mark.parametrize(("name", "deals", "at_most"), [("spider-1", 20_000, 1.5), ("spider-4", 1_500, 1.15)])
 def test_processor_time_of_a_run_over_that_of_its_searches(settings_for, name, deals, at_most, capsys):
     variant, solver = load_variant(name), Solver()
     run(settings_for("1:20", name, NODES, data="warm"))

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from dataset_rows import rows_of
 from runs_settlers import IDENTITY, Fake, outcome
 
 from pipeline.dataset import files
-from pipeline.dataset.rows import rows_of
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import PartialFailure, SolverFault, StoreError, WinnableError

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from pipeline.errors import UsageError, VariantError
@@ -26,7 +26,7 @@ MAIN_VARIANTS = ("spider-1", "spider-2", "spider-4", "grounds-for-a-divorce", "s
 _HOME = Path(__file__).parent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Variant:
     """The rules of one game.
 
@@ -81,10 +81,15 @@ class Variant:
         """Number of cards in the stock at the start."""
         return self.cards - sum(self.columns)
 
-    @property
+    @cached_property
     def rules_hash(self) -> str:
         """16 hexadecimal digits that change when, and only when, the rules do."""
-        return _rules_hash(self)
+        rules = {field: getattr(self, field) for field in RULE_FIELDS}
+        text = json.dumps(rules, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def __hash__(self) -> int:
+        return hash(self.rules_hash)
 
     def describe(self) -> str:
         """Return the rules in words, made from the data."""
@@ -92,13 +97,6 @@ class Variant:
 
 
 RULE_FIELDS = ("packs", "suits", "columns", "face_down", "deal", "unit", "sets", "wrap", "sets_needed")
-
-
-@lru_cache(maxsize=256)
-def _rules_hash(variant: Variant) -> str:
-    rules = {field: getattr(variant, field) for field in RULE_FIELDS}
-    text = json.dumps(rules, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def variant_ids() -> list[str]:
