@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.analysis.published import percent
-from pipeline.analysis.samples import Sample
+from pipeline.analysis.sides import Side
 from pipeline.analysis.statistics import Counts, Flags, Paired, compare_paired, judge, wilson
 from pipeline.analysis.tables import Section, markdown_table, number, text_table
 from pipeline.game.numbers import json_text
@@ -61,13 +61,13 @@ class Comparison:
         return tuple(sentences)
 
 
-def compare(a: Sample, b: Sample, label: str, *, nodes: int | None = None) -> Comparison:
-    """Compare two samples deal by deal: of one variant, or of two variants on the same numbers.
+def compare(a: Side, b: Side, label: str, *, nodes: int | None = None) -> Comparison:
+    """Compare two sides deal by deal: of one variant, or of two variants on the same numbers.
 
     Parameters
     ----------
     a, b
-        The samples.
+        The sides.
     label
         Their variant and numbering, as "spider-4/native".
     nodes
@@ -76,7 +76,7 @@ def compare(a: Sample, b: Sample, label: str, *, nodes: int | None = None) -> Co
     Raises
     ------
     ValueError
-        If a sample was not searched as far as `nodes`.
+        If a side was not searched as far as `nodes`.
     """
     seeds, in_a, in_b = np.intersect1d(a.seeds, b.seeds, assume_unique=True, return_indices=True)
     done_a, limit_a = _settled(a, in_a, nodes)
@@ -95,15 +95,15 @@ def compare(a: Sample, b: Sample, label: str, *, nodes: int | None = None) -> Co
     )
 
 
-def _settled(sample: Sample, places: Counts, nodes: int | None) -> tuple[Flags, int]:
-    settled = ~sample.unsettled[places]
-    limits = sample.node_limits[places]
+def _settled(side: Side, places: Counts, nodes: int | None) -> tuple[Flags, int]:
+    settled = side.won[places] | side.lost[places]
+    limits = side.node_limits[places]
     limit = int(limits[~settled].min() if not settled.all() else limits.max(initial=0))
     if nodes is None:
         return settled, limit
     if not settled.all() and limit < nodes:
         raise ValueError(f"{nodes:,} is not a valid node limit: some deals were searched to {limit:,} positions only")
-    return settled & (sample.positions[places] <= nodes), nodes
+    return settled & (side.positions[places] <= nodes), nodes
 
 
 def _settling(c: Comparison) -> str:

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator, PercentFormatter
 
 from pipeline.analysis.samples import Sample
-from pipeline.analysis.statistics import Counts, won_within_curve
+from pipeline.analysis.statistics import Counts, Curve, won_within_curve
 from pipeline.analysis.tables import limit_text
 
 INK, FAINT, WON, BAND, OPEN, MARK = "#010101", "#010102", "#010103", "#010104", "#010105", "#010106"
@@ -53,7 +53,7 @@ _STYLE: Any = {
 def curve_figure(sample: Sample, prefix: str) -> str:
     """Draw the share of deals won within n positions, its band, the share left open, and published figures."""
     grid = _grid([sample])
-    curve = won_within_curve(sample.won, sample.unsettled, sample.positions, grid, missing=sample.missing)
+    curve = _curve(sample, grid)
     with _styled(), _axes() as (figure, axes):
         axes.fill_between(grid, curve.low, curve.high, color=BAND, linewidth=0, label="95% interval")
         if curve.open.any():
@@ -75,10 +75,9 @@ def overview_figure(samples: Sequence[Sample], labels: Sequence[str], prefix: st
     rows = (len(samples) + 1) // 2
     with _styled(), _axes(height=3.6 + rows * 0.2, below=0.6 + rows * 0.2) as (figure, axes):
         for place, (sample, label) in enumerate(zip(samples, labels, strict=True)):
-            reach = grid[grid <= sample.node_limit] if sample.unsettled.any() or sample.missing else grid
-            curve = won_within_curve(sample.won, sample.unsettled, sample.positions, reach, missing=sample.missing)
+            curve = _curve(sample, grid[grid <= sample.node_limit] if sample.open else grid)
             axes.plot(
-                reach,
+                curve.positions,
                 curve.share,
                 color=SERIES[place % len(SERIES)],
                 linestyle=_DASHES[place // len(SERIES) % len(_DASHES)],
@@ -93,16 +92,16 @@ def overview_figure(samples: Sequence[Sample], labels: Sequence[str], prefix: st
 
 def moves_figure(sample: Sample, prefix: str) -> str:
     """Draw the histogram of the moves of won lines; needs at least one."""
-    moves = sample.moves[sample.won]
-    low, high = int(moves.min()), int(moves.max())
+    moves, summary = sample.moves, sample.moves.quantiles()
+    assert summary is not None
+    low, high = map(int, moves.values[[0, -1]])
     width = max(1, round((high - low) / 30))
     edges = np.arange(low, high + width + 1, width) - 0.5
     with _styled(), _axes() as (figure, axes):
-        axes.hist(moves, bins=list(edges), color=WON, rwidth=0.9)
-        median = float(np.median(moves))
-        axes.axvline(median, color=INK, linewidth=1, linestyle="--")
+        axes.hist(moves.values, bins=list(edges), weights=moves.times, color=WON, rwidth=0.9)
+        axes.axvline(summary.median, color=INK, linewidth=1, linestyle="--")
         axes.annotate(
-            f"median {median:g}", (median, 1), xycoords=("data", "axes fraction"), xytext=(4, -12),
+            f"median {summary.median:g}", (summary.median, 1), xycoords=("data", "axes fraction"), xytext=(4, -12),
             textcoords="offset points",
         )  # fmt: skip
         axes.set_xlabel("moves of the line, stock deals included")
@@ -135,8 +134,13 @@ def trend_figure(dates: Sequence[str], points: Sequence[tuple[float, float, floa
 def _grid(samples: Sequence[Sample]) -> Counts:
     """Return about 200 ascending positions, evenly spaced in their logarithm, from 10 to the largest limit."""
     last = max(10, *(sample.node_limit for sample in samples))
-    last = max(last, *(int(sample.positions.max()) for sample in samples if sample.positions.size), 100)
+    tallies = [tally for sample in samples for tally in (sample.won, sample.lost, sample.unsettled)]
+    last = max(last, *(int(tally.values[-1]) for tally in tallies if tally.total), 100)
     return np.unique(np.geomspace(10, last, 200).round().astype(np.int64))
+
+
+def _curve(sample: Sample, grid: Counts) -> Curve:
+    return won_within_curve(sample.won, sample.unsettled, grid, deals=sample.deals, missing=sample.missing)
 
 
 def _position_axis(axes: Axes, grid: Counts) -> None:

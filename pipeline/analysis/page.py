@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
 from markupsafe import Markup
 
 from pipeline.analysis.figures import curve_figure, moves_figure, overview_figure
 from pipeline.analysis.nights import NightHead
 from pipeline.analysis.published import percent
 from pipeline.analysis.report import GENERATOR, Report, VariantReport
-from pipeline.analysis.samples import Sample
+from pipeline.analysis.samples import HardDeal, Sample
 from pipeline.analysis.tables import (
     duration_text,
     interval_text,
@@ -29,19 +28,7 @@ from pipeline.analysis.templating import environment
 from pipeline.dataset.manifest import RunRecord
 from pipeline.game.variants import Documented, Variant, load_variant, variant_ids
 
-HARDEST = 10
 RUNS = 20  # runs that a page lists
-
-
-@dataclass(frozen=True, slots=True)
-class HardDeal:
-    """A deal that took many positions or is unsettled, and the command that shows it."""
-
-    seed: int
-    verdict: str
-    positions: int
-    moves: int | None
-    command: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +39,6 @@ class Entry:
     report: VariantReport
     curve: Markup
     moves: Markup | None
-    hardest: tuple[HardDeal, ...]
 
 
 def report_page(report: Report, runs: Iterable[RunRecord] = (), night: NightHead | None = None) -> str:
@@ -80,6 +66,7 @@ def report_page(report: Report, runs: Iterable[RunRecord] = (), night: NightHead
         status=status_text,
         duration=duration_text,
         searched=searched_text,
+        command=command_for,
     )
     return made.get_template("report.html").render(
         entries=entries,
@@ -96,32 +83,13 @@ def report_page(report: Report, runs: Iterable[RunRecord] = (), night: NightHead
     )
 
 
-def hardest_deals(sample: Sample, count: int = HARDEST) -> tuple[HardDeal, ...]:
-    """Return the hardest deals: unsettled ones first, then by positions, ties by seed."""
-    order = np.lexsort((sample.seeds, -sample.positions, ~sample.unsettled))[:count]
-    return tuple(_hard_deal(sample, int(place)) for place in order)
-
-
-def _hard_deal(sample: Sample, place: int) -> HardDeal:
-    won = bool(sample.won[place])
-    words = [
-        "winnable",
-        "replay" if won else "solve",
-        "--variant",
-        sample.variant.id,
-        "--seed",
-        str(sample.seeds[place]),
-    ]
+def command_for(deal: HardDeal, sample: Sample) -> str:
+    """Return the command that shows a deal: replays a won one, settles another again."""
+    words = ["winnable", "replay" if deal.verdict == "won" else "solve", "--variant", sample.variant.id]
+    words += ["--seed", str(deal.seed)]
     if sample.numbering != "native":
         words += ["--numbering", sample.numbering]
-    words += ["--nodes", str(sample.node_limits[place])]
-    return HardDeal(
-        seed=int(sample.seeds[place]),
-        verdict="won" if won else "lost" if sample.lost[place] else "unsettled",
-        positions=int(sample.positions[place]),
-        moves=int(sample.moves[place]) if won else None,
-        command=shlex.join(words),
-    )
+    return shlex.join([*words, "--nodes", str(deal.node_limit)])
 
 
 def _run_lines(report: Report, runs: Iterable[RunRecord]) -> list[tuple[RunRecord, int]]:
@@ -151,5 +119,4 @@ def _entry(place: int, entry: VariantReport) -> Entry:
         report=entry,
         curve=Markup(curve_figure(entry.sample, f"{key}-curve")),
         moves=Markup(moves_figure(entry.sample, f"{key}-moves")) if entry.rate.won else None,
-        hardest=hardest_deals(entry.sample),
     )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from pipeline.dataset.manifest import Plan, RunRecord
-from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.seeds import LAST_SEED, Seeds
 from pipeline.dataset.store import Partition
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,13 @@ class Plans:
         joined = tuple(Plan(Seeds.of(pieces[nodes]), nodes) for nodes in sorted(pieces, reverse=True))
         return cls(joined, tuple(by_run))
 
+    def between(self, start: int, stop: int) -> Plans:
+        """Return what was planned of the seeds `start` to `stop - 1`."""
+        return Plans(
+            tuple(Plan(plan.seeds.between(start, stop), plan.nodes) for plan in self.by_limit),
+            tuple((run, seeds.between(start, stop)) for run, seeds in self.by_run),
+        )
+
     @property
     def seeds(self) -> Seeds:
         """All planned seeds."""
@@ -85,15 +91,57 @@ class Plans:
         found.append((0, lacking.count - counted))
         return tuple((nodes, count) for nodes, count in found if count)
 
-    def unfinished(self, had: npt.NDArray[np.int64], wanted: Seeds | None = None) -> tuple[UnfinishedRun, ...]:
-        """Return the runs with deals that have no outcome, the oldest first (see `missing`)."""
-        found = []
-        for run, seeds in self.by_run:
-            lacking = seeds.without(had)
-            missing = lacking.count if wanted is None else _common(lacking, wanted)
-            if missing:
-                found.append(UnfinishedRun(run.id, run.status, seeds.count, missing))
-        return tuple(found)
+    def missing_by_run(self, had: npt.NDArray[np.int64], wanted: Seeds | None = None) -> list[int]:
+        """Count for each run its deals without an outcome (see `missing`)."""
+        lacking = [seeds.without(had) for _run, seeds in self.by_run]
+        return [seeds.count if wanted is None else _common(seeds, wanted) for seeds in lacking]
+
+
+class Missing:
+    """The deals without an outcome, counted while those with one go by in ascending order.
+
+    Parameters
+    ----------
+    plans
+        The plans of one partition.
+    wanted
+        The deals to count; by default those that were planned.
+    """
+
+    def __init__(self, plans: Plans, wanted: Seeds | None = None) -> None:
+        self._plans, self._wanted = plans, wanted
+        self._next_seed = 0
+        self._at = Counter[int]()
+        self._by_run = [0] * len(plans.by_run)
+
+    def pass_by(self, had: npt.NDArray[np.int64]) -> None:
+        """Take strictly ascending seeds that have an outcome, above those taken before."""
+        self._count(int(had[-1]) + 1, had)
+
+    def finish(self) -> None:
+        """Count what was planned beyond the last outcome."""
+        self._count(LAST_SEED + 1, np.empty(0, np.int64))
+
+    def _count(self, stop: int, had: npt.NDArray[np.int64]) -> None:
+        plans = self._plans.between(self._next_seed, stop)
+        wanted = self._wanted.between(self._next_seed, stop) if self._wanted is not None else None
+        self._at.update(dict(plans.missing(had, wanted)))
+        self._by_run = [n + more for n, more in zip(self._by_run, plans.missing_by_run(had, wanted), strict=True)]
+        self._next_seed = stop
+
+    @property
+    def at(self) -> tuple[tuple[int, int], ...]:
+        """Node limits and counts, as `Plans.missing` returns them."""
+        return tuple(sorted(self._at.items(), reverse=True))
+
+    @property
+    def unfinished(self) -> tuple[UnfinishedRun, ...]:
+        """The runs with deals that have no outcome, the oldest first."""
+        return tuple(
+            UnfinishedRun(run.id, run.status, seeds.count, missing)
+            for (run, seeds), missing in zip(self._plans.by_run, self._by_run, strict=True)
+            if missing
+        )
 
 
 def planned(runs: Iterable[RunRecord]) -> dict[Partition, Plans]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.analysis.published import Beside, beside
 from pipeline.analysis.samples import Sample
-from pipeline.analysis.statistics import Quantiles, WinRate, quantiles, win_rate
+from pipeline.analysis.statistics import Quantiles, WinRate, win_rate
 from pipeline.version import __version__
 
 GENERATOR = f"winnable {__version__}"
@@ -98,18 +98,17 @@ def report_of(samples: Sequence[Sample], within: Iterable[int] = (), date: str |
 
 
 def _report_variant(sample: Sample, limits: tuple[int, ...]) -> VariantReport:
-    won, lost = int(sample.won.sum()), int(sample.lost.sum())
+    won, lost = sample.won.total, sample.lost.total
     rate = win_rate(sample.deals, won, lost)
-    timed = sample.seconds[sample.seconds > 0]
     return VariantReport(
         sample=sample,
         node_limit=sample.node_limit,
         rate=rate,
-        searched=win_rate(int(sample.seeds.size), won, lost),
+        searched=win_rate(sample.searched, won, lost),
         won_within={limit: sample.won_within(limit) for limit in limits},
         positions=sample.positions_summary(),
-        moves=quantiles(sample.moves[sample.won]),
-        deals_per_second=float(timed.size / timed.sum()) if timed.size else None,
+        moves=sample.moves.quantiles(),
+        deals_per_second=sample.timed / sample.seconds if sample.timed else None,
         documented=tuple(beside(figure, sample, rate) for figure in sample.variant.documented),
     )
 

@@ -1,43 +1,63 @@
-"""One variant's outcomes as arrays, with the planned deals that have no outcome."""
+"""One variant's outcomes in counts, with the planned deals that have no outcome.
+
+A sample keeps how often each number of positions occurs, not rows, so that its memory does not grow with the dataset;
+every figure of a report is exact all the same.
+"""
 
 from __future__ import annotations
 
-import logging
+import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.analysis.plans import Plans, UnfinishedRun, planned
-from pipeline.analysis.statistics import Counts, Flags, Quantiles, quantiles
+from pipeline.analysis.plans import Missing, Plans, UnfinishedRun, planned
+from pipeline.analysis.selection import check_present, partitions_of
+from pipeline.analysis.statistics import Counts, Quantiles, Tally
 from pipeline.dataset.manifest import RunRecord
 from pipeline.dataset.rows import seeds_of
-from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.seeds import LAST_SEED, Seeds
 from pipeline.dataset.store import Partition, Store
-from pipeline.errors import StoreError
-from pipeline.game.variants import Variant, load_variant, variant_ids
+from pipeline.game.variants import Variant
 
-log = logging.getLogger(__name__)
+COLUMNS = ("seed", "verdict", "positions", "node_limit", "moves", "seconds", "solver", "run_id")
+HARDEST = 10
+_PENDING = 1_000_000  # distinct values that wait to be joined to a tally
 
-COLUMNS = ("seed", "verdict", "positions", "node_limit", "moves", "score", "seconds", "solver", "run_id")
+
+class HardDeal(NamedTuple):
+    """A deal that took many positions or is unsettled; the positions of an unsettled deal are its node limit."""
+
+    seed: int
+    verdict: str
+    positions: int
+    node_limit: int
+    moves: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Outcomes of one variant and numbering, by ascending seed.
+    """Outcomes of one variant and numbering.
 
     Attributes
     ----------
-    seeds, positions, node_limits
-        int64, shape (n,); the positions of an unsettled deal are its node limit.
-    won, lost
-        Flags, shape (n,); a deal with neither is unsettled.
-    moves, scores
-        int64, shape (n,); 0 unless won.
-    seconds
-        float64, shape (n,): processor time per deal, NaN if it was not kept.
+    first, last
+        The smallest and the largest seed with an outcome; 0 without any.
+    won, lost, unsettled
+        Positions of the deals of each verdict, of unsettled ones their node limits.
+    moves
+        Moves of the lines of won deals.
+    largest_limit
+        The largest node limit of a deal with an outcome; 0 without any.
+    timed, seconds
+        The deals whose time was kept, and their processor time together.
+    hardest
+        At most `HARDEST` deals: unsettled ones first, then by positions, ties by seed.
     missing_at
         Deals without an outcome, which count as unsettled: pairs of a node limit and the number of deals planned with
         it; limit 0 for deals that no run planned.
@@ -49,23 +69,25 @@ class Sample:
 
     variant: Variant
     numbering: str
-    seeds: Counts
-    won: Flags
-    lost: Flags
-    positions: Counts
-    node_limits: Counts
-    moves: Counts
-    scores: Counts
-    seconds: np.ndarray
+    first: int
+    last: int
+    won: Tally
+    lost: Tally
+    unsettled: Tally
+    moves: Tally
+    largest_limit: int
+    timed: int
+    seconds: float
+    hardest: tuple[HardDeal, ...]
     missing_at: tuple[tuple[int, int], ...] = ()
     unfinished: tuple[UnfinishedRun, ...] = ()
     solvers: tuple[tuple[str, int], ...] = ()
     runs: tuple[tuple[str, int], ...] = ()
 
     @property
-    def unsettled(self) -> Flags:
-        """Flags of the unsettled deals, shape (n,)."""
-        return ~(self.won | self.lost)
+    def searched(self) -> int:
+        """Number of deals with an outcome."""
+        return self.won.total + self.lost.total + self.unsettled.total
 
     @property
     def missing(self) -> int:
@@ -75,7 +97,12 @@ class Sample:
     @property
     def deals(self) -> int:
         """Number of deals, missing ones included."""
-        return int(self.seeds.size) + self.missing
+        return self.searched + self.missing
+
+    @property
+    def open(self) -> bool:
+        """Whether some deals are unsettled or missing."""
+        return self.unsettled.total + self.missing > 0
 
     @property
     def node_limit(self) -> int:
@@ -83,53 +110,114 @@ class Sample:
 
         The smallest among the unsettled deals, those planned and missing included; the largest used if there are none.
         """
-        limits = [limit for limit, _count in self.missing_at if limit]
-        if self.unsettled.any():
-            limits.append(int(self.node_limits[self.unsettled].min()))
-        if limits:
-            return min(limits)
-        return int(self.node_limits.max()) if self.seeds.size else 0
+        limits = [*(limit for limit, _count in self.missing_at if limit), *self.unsettled.values[:1].tolist()]
+        return min(limits, default=self.largest_limit)
 
     def won_within(self, limit: int) -> int | None:
         """Return the number of deals won within `limit` positions; None if some were not searched that far."""
-        if limit > self.node_limit and (self.missing or self.unsettled.any()):
+        if limit > self.node_limit and self.open:
             return None
-        return int((self.positions[self.won] <= limit).sum())
+        return int(self.won.within(np.array([limit]))[0])
 
     def positions_summary(self) -> Quantiles | None:
         """Summarise the positions of all deals, missing ones at their planned limit; None without deals."""
-        return quantiles(self.positions, [(limit or self.node_limit, count) for limit, count in self.missing_at])
+        missing = [(limit or self.node_limit, count) for limit, count in self.missing_at]
+        limits, counts = zip(*missing, strict=True) if missing else ((), ())
+        return Tally.joined([self.won, self.lost, self.unsettled, Tally.of(limits, counts)]).quantiles()
 
 
 def sample_of(
-    table: pa.Table,
+    tables: Iterable[pa.Table],
     variant: Variant,
     numbering: str,
-    missing_at: tuple[tuple[int, int], ...] = (),
-    unfinished: tuple[UnfinishedRun, ...] = (),
+    plans: Plans | None = None,
+    wanted: Seeds | None = None,
 ) -> Sample:
-    """Make a `Sample` of a table with the columns `COLUMNS`, sorted by seed."""
-    verdict = table.column("verdict")
-    won, lost = (_numpy(pc.equal(verdict, word)).astype(bool) for word in ("won", "lost"))
-    limits = _numpy(table.column("node_limit"))
-    # The search may end a little before its limit; the deal was still given all of it.
-    positions = np.where(won | lost, _numpy(table.column("positions")), limits)
+    """Make a `Sample` of rows.
+
+    Parameters
+    ----------
+    tables
+        Rows with the columns `COLUMNS`, together by ascending seed.
+    plans
+        What runs planned.
+    wanted
+        The deals to count; rows of others are left out. By default those that were planned or have a row.
+    """
+    positions = {verdict: _Growing() for verdict in ("won", "lost", "unsettled")}
+    moves = _Growing()
+    missing = Missing(plans or Plans(), wanted)
+    solvers, runs = Counter[str](), Counter[str]()
+    hardest: list[HardDeal] = []
+    seconds: list[float] = []
+    ends: list[int] = []
+    timed = largest_limit = 0
+    for rows in tables:
+        table = rows if wanted is None else rows.filter(pa.array(wanted.among(seeds_of(rows))))
+        if not len(table):
+            continue
+        seeds = seeds_of(table)
+        ends = [*ends[:1], *map(int, seeds[[0, -1]])]
+        missing.pass_by(seeds)
+        verdicts = table["verdict"].cast(pa.string())
+        for verdict, tally in positions.items():
+            tally.add(table["positions"].filter(pc.equal(verdicts, verdict)).to_numpy())
+        moves.add(table["moves"].drop_null().to_numpy())
+        largest_limit = max(largest_limit, pc.max(table["node_limit"]).as_py())
+        times = table["seconds"].cast(pa.float64()).to_numpy()
+        timed += int((times > 0).sum())
+        seconds.append(float(times[times > 0].sum()))
+        _count(table["solver"], solvers)
+        _count(table["run_id"], runs)
+        hardest = _hardest(hardest, table)
+    missing.finish()
     return Sample(
         variant=variant,
         numbering=numbering,
-        seeds=_numpy(table.column("seed")),
-        won=won,
-        lost=lost,
-        positions=positions,
-        node_limits=limits,
-        moves=_numpy(pc.fill_null(table.column("moves").cast(pa.int64()), 0)),
-        scores=_numpy(pc.fill_null(table.column("score").cast(pa.int64()), 0)),
-        seconds=_numpy(table.column("seconds").cast(pa.float64())),
-        missing_at=missing_at,
-        unfinished=unfinished,
-        solvers=_tally(table.column("solver")),
-        runs=_tally(table.column("run_id")),
+        first=ends[0] if ends else 0,
+        last=ends[-1] if ends else 0,
+        won=positions["won"].tally(),
+        lost=positions["lost"].tally(),
+        unsettled=positions["unsettled"].tally(),
+        moves=moves.tally(),
+        largest_limit=largest_limit,
+        timed=timed,
+        seconds=math.fsum(seconds),
+        hardest=tuple(hardest),
+        missing_at=missing.at,
+        unfinished=missing.unfinished,
+        solvers=tuple(sorted(solvers.items())),
+        runs=tuple(sorted(runs.items())),
     )
+
+
+class _Growing:
+    """A tally of counts that come in turn."""
+
+    def __init__(self) -> None:
+        self._tallies: list[Tally] = []
+
+    def add(self, counts: Counts) -> None:
+        self._tallies.append(Tally.of(counts))
+        if sum(tally.values.size for tally in self._tallies[1:]) > _PENDING:
+            self._tallies = [self.tally()]
+
+    def tally(self) -> Tally:
+        return Tally.joined(self._tallies)
+
+
+def _count(column: pa.ChunkedArray, into: Counter[str]) -> None:
+    for entry in pc.value_counts(column.cast(pa.string())).to_pylist():
+        if entry["values"]:
+            into[entry["values"]] += entry["counts"]
+
+
+def _hardest(before: list[HardDeal], table: pa.Table) -> list[HardDeal]:
+    """Return the hardest deals of those before, whose seeds are smaller, and of a table."""
+    settled = pc.not_equal(table["verdict"].cast(pa.string()), "unsettled").to_numpy()
+    order = np.lexsort((-table["positions"].to_numpy(), settled))[:HARDEST]
+    hard = [HardDeal(**row) for row in table.select(HardDeal._fields).take(order).to_pylist()]
+    return sorted([*before, *hard], key=lambda deal: (deal.verdict != "unsettled", -deal.positions))[:HARDEST]
 
 
 def read_samples(
@@ -157,53 +245,16 @@ def read_samples(
         The dataset cannot be read, has other rules, or has no such outcomes.
     """
     plans = planned(runs)
-    asked = {variant.id: variant for variant in variants}
-    found, left_out = [], []
-    for partition in _in_order({*store.partitions(), *plans}):
-        if (not asked or partition.variant in asked) and numbering in (None, partition.numbering):
-            variant = asked.get(partition.variant) or _packaged(partition.variant)
-            if variant is None:
-                left_out.append(partition.variant)
-                continue
-            sample = _read_sample(store, partition, variant, plans.get(partition, Plans()), seeds)
-            if sample.seeds.size or (sample.missing and seeds is None):
-                found.append(sample)
-    if left_out:
-        names = ", ".join(dict.fromkeys(left_out))
-        text = f"{store.data}: {names} did not come with winnable: expected its file, by --variant"
-        if not found:
-            raise StoreError(text)
-        log.warning("%s; left out", text)
-    absent = [name for name in asked if name not in {sample.variant.id for sample in found}]
-    if absent or not found:
-        what = ", ".join(absent) or "any variant"
-        where = "" if seeds is None else f" among seeds {seeds}"
-        raise StoreError(f"{store.data} has no outcomes of {what}{where}: settle deals by 'winnable run' first")
-    return found
+    samples = []
+    for partition, variant in partitions_of(store, variants, numbering, planned=plans):
+        sample = _read_sample(store, partition, variant, plans.get(partition, Plans()), seeds)
+        if sample.searched or (sample.missing and seeds is None):
+            samples.append(sample)
+    check_present(store, [sample.variant.id for sample in samples], variants, seeds)
+    return samples
 
 
-def _in_order(partitions: Iterable[Partition]) -> list[Partition]:
-    known = {name: place for place, name in enumerate(variant_ids())}
-    return sorted(partitions, key=lambda p: (known.get(p.variant, len(known)), p))
-
-
-def _packaged(name: str) -> Variant | None:
-    return load_variant(name) if name in variant_ids() else None
-
-
-def _read_sample(store: Store, partition: Partition, variant: Variant, plans: Plans, only: Seeds | None) -> Sample:
-    store.check_rules(partition, variant.rules_hash)
-    table = store.read(*partition, columns=list(COLUMNS))
-    if only is not None:
-        table = table.filter(pa.array(only.among(seeds_of(table))))
-    had = seeds_of(table)
-    return sample_of(table, variant, partition.numbering, plans.missing(had, only), plans.unfinished(had, only))
-
-
-def _numpy(column: pa.ChunkedArray) -> np.ndarray:
-    return np.asarray(column.to_numpy())
-
-
-def _tally(column: pa.ChunkedArray) -> tuple[tuple[str, int], ...]:
-    counts = pc.value_counts(column.cast(pa.string())).to_pylist()
-    return tuple(sorted((str(entry["values"]), int(entry["counts"])) for entry in counts if entry["values"]))
+def _read_sample(store: Store, partition: Partition, variant: Variant, plans: Plans, seeds: Seeds | None) -> Sample:
+    first, last = (seeds.first, seeds.last) if seeds else (0, LAST_SEED)
+    tables = store.scan(partition, COLUMNS, first=first, last=last)
+    return sample_of(tables, variant, partition.numbering, plans, seeds)

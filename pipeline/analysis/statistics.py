@@ -8,7 +8,7 @@ between is made. `positions` are int64 arrays with one count per deal. Intervals
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, NamedTuple
@@ -285,44 +285,66 @@ def compare_paired(a: ArrayLike, b: ArrayLike, positions_a: ArrayLike, positions
     )
 
 
-def quantiles(values: Counts, repeated: Iterable[tuple[int, int]] = ()) -> Quantiles | None:
-    """Summarise counts: the mean, and quantiles with linear interpolation (Hyndman and Fan's type 7).
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often each count occurs: all that a summary needs, in memory that does not grow with the deals.
 
-    Parameters
+    Attributes
     ----------
     values
-        Shape (n,).
-    repeated
-        More counts, as (count, times), which take no memory.
-
-    Returns
-    -------
-    Quantiles | None
-        None without counts.
+        The different counts, ascending, int64, shape (k,).
+    times
+        How often each occurs, uint64, shape (k,).
     """
-    more = sorted(repeated)
-    total = int(values.size) + sum(times for _value, times in more)
-    if not total:
-        return None
-    ordered = np.sort(values).astype(np.float64)
-    below = [int(np.searchsorted(ordered, value)) for value, _times in more]
 
-    def at(place: int) -> float:
-        for (value, times), first in zip(more, below, strict=True):
-            if place < first:
-                break
-            if place < first + times:
-                return float(value)
-            place -= times
-        return float(ordered[place])
+    values: Counts
+    times: NDArray[np.uint64]
 
-    def quantile(share: float) -> float:
-        place = (total - 1) * share
-        low = int(place)
-        return at(low) + (at(min(low + 1, total - 1)) - at(low)) * (place - low)
+    @classmethod
+    def of(cls, counts: ArrayLike, times: ArrayLike = 1) -> Tally:
+        """Tally counts in any order, shape (n,), each of them as often as `times` says."""
+        counts = np.asarray(counts, np.int64)
+        order = np.argsort(counts, kind="stable")
+        ordered = counts[order]
+        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: ordered.size])
+        repeats = np.broadcast_to(np.asarray(times, np.uint64), counts.shape)[order]
+        totals = np.add.reduceat(repeats, starts)
+        return cls(ordered[starts][totals > 0], totals[totals > 0])
 
-    mean = (float(ordered.sum()) + sum(float(value) * times for value, times in more)) / total
-    return Quantiles(mean, quantile(0.5), quantile(0.9), quantile(0.99))
+    @classmethod
+    def joined(cls, tallies: Sequence[Tally]) -> Tally:
+        """Add up tallies."""
+        values = [tally.values for tally in tallies] or [np.empty(0, np.int64)]
+        times = [tally.times for tally in tallies] or [np.empty(0, np.uint64)]
+        return cls.of(np.concatenate(values), np.concatenate(times))
+
+    @property
+    def total(self) -> int:
+        """The number of counts."""
+        return int(self.times.sum())
+
+    def within(self, at: Counts, *, below: bool = False) -> Counts:
+        """Count how many are at most (or, with `below`, less than) each of `at`; int64, shape of `at`."""
+        reached = np.append(np.uint64(0), np.cumsum(self.times))
+        return reached[np.searchsorted(self.values, at, side="left" if below else "right")].astype(np.int64)
+
+    def quantiles(self) -> Quantiles | None:
+        """Summarise: the mean, and quantiles with linear interpolation (Hyndman and Fan's type 7); None if empty."""
+        if not self.values.size:
+            return None
+        reached = np.cumsum(self.times)
+        last = int(reached[-1]) - 1
+
+        def at(place: int) -> float:
+            return float(self.values[np.searchsorted(reached, np.uint64(place), side="right")])
+
+        def quantile(share: float) -> float:
+            place = last * share
+            low = int(place)
+            return at(low) + (at(min(low + 1, last)) - at(low)) * (place - low)
+
+        mean = float(self.values.astype(np.float64) @ self.times.astype(np.float64)) / (last + 1)
+        return Quantiles(mean, quantile(0.5), quantile(0.9), quantile(0.99))
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,45 +362,26 @@ class Curve:
     open: NDArray[np.float64]
 
 
-def won_within(won: Flags, positions: Counts, at: Counts) -> Counts:
-    """Count the deals won within each of `at` positions.
-
-    Parameters
-    ----------
-    won, positions
-        Flags and positions per deal, shape (n,).
-    at
-        Limits, shape (k,).
-
-    Returns
-    -------
-    array
-        int64, shape (k,).
-    """
-    return np.searchsorted(np.sort(positions[won]), at, side="right").astype(np.int64)
-
-
 def won_within_curve(
-    won: Flags, unsettled: Flags, positions: Counts, at: Counts, *, missing: int = 0, confidence: float = CONFIDENCE
+    won: Tally, unsettled: Tally, at: Counts, *, deals: int, missing: int = 0, confidence: float = CONFIDENCE
 ) -> Curve:
     """Compute the curve "won within n positions" with its band.
 
     Parameters
     ----------
     won, unsettled
-        Flags per deal, shape (n,).
-    positions
-        Positions spent, shape (n,); for an unsettled deal its limit.
+        Positions of the won deals, and node limits of the unsettled ones.
     at
         The grid, ascending, shape (k,).
+    deals
+        Number of deals of the sample.
     missing
-        Deals of the sample that were never searched; unsettled from the first position on.
+        Those of them that were never searched; unsettled from the first position on.
     confidence
         Two-sided level between 0 and 1.
     """
-    deals = int(won.size) + missing
-    wins = won_within(won, positions, at)
-    stopped = np.searchsorted(np.sort(positions[unsettled]), at, side="left") + missing
+    wins = won.within(at)
+    stopped = unsettled.within(at, below=True) + missing
     low = np.array([wilson(int(w), deals, confidence).low for w in wins])
     high = np.array([wilson(int(w + s), deals, confidence).high for w, s in zip(wins, stopped, strict=True)])
     scale = max(1, deals)

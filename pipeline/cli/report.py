@@ -13,7 +13,7 @@ from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from pipeline.analysis.report import Report
-    from pipeline.analysis.samples import Sample
+    from pipeline.analysis.sides import Side
     from pipeline.dataset.manifest import RunRecord
     from pipeline.game.variants import Variant
 
@@ -157,13 +157,13 @@ def compare(a: str, b: str, nodes: int | None, output_format: str, verbosity: in
     data = options.data_directory(flags.pop("data"))
     two = _two_variants(a, b)
     if two:
-        sides = [_samples_of(variant, data, flags) for variant in two]
+        sides = [_sides_of(variant, data, flags) for variant in two]
     else:
         sides = [_side(text, flags, nodes, verbosity) for text in (a, b)]
     try:
         found = [
-            comparing.compare(sample, sides[1][label], f"{a} and {b}/{label}" if two else label, nodes=nodes)
-            for label, sample in sides[0].items()
+            comparing.compare(side, sides[1][label], f"{a} and {b}/{label}" if two else label, nodes=nodes)
+            for label, side in sides[0].items()
             if label in sides[1]
         ]
     except ValueError as error:
@@ -197,40 +197,40 @@ def _two_variants(a: str, b: str) -> tuple[Variant, ...]:
     return two
 
 
-def _samples_of(variant: Variant, data: Path, flags: dict[str, Any]) -> dict[str, Sample]:
-    """Read a variant's outcomes; samples by numbering."""
-    from pipeline.analysis.samples import read_samples
+def _sides_of(variant: Variant, data: Path, flags: dict[str, Any]) -> dict[str, Side]:
+    """Read a variant's outcomes; sides by numbering."""
+    from pipeline.analysis.sides import read_sides
     from pipeline.dataset.store import Store
 
     wanted = options.chosen_seeds(flags["seeds"], flags["seeds_from"])
-    samples = read_samples(Store(data), variants=[variant], numbering=flags["numbering"], seeds=wanted)
-    return {sample.numbering: sample for sample in samples}
+    sides = read_sides(Store(data), variants=[variant], numbering=flags["numbering"], seeds=wanted)
+    return {side.numbering: side for side in sides}
 
 
-def _side(text: str, flags: dict[str, Any], nodes: int | None, verbosity: int) -> dict[str, Sample]:
-    """Read a dataset, or settle with weights; samples by label of variant and numbering."""
-    from pipeline.analysis.samples import read_samples
+def _side(text: str, flags: dict[str, Any], nodes: int | None, verbosity: int) -> dict[str, Side]:
+    """Read a dataset, or settle with weights; sides by label of variant and numbering."""
+    from pipeline.analysis.sides import read_sides
     from pipeline.dataset.store import Store
 
     chosen = options.chosen_variants(flags["variants"])
     wanted = options.chosen_seeds(flags["seeds"], flags["seeds_from"])
     path = Path(text)
     if path.is_dir():
-        samples = read_samples(Store(path), variants=chosen, numbering=flags["numbering"], seeds=wanted)
+        sides = read_sides(Store(path), variants=chosen, numbering=flags["numbering"], seeds=wanted)
     elif text == "shipped" or path.is_file():
-        samples = _settle(None if text == "shipped" else path, {**flags, "nodes": nodes, "seeds": wanted}, verbosity)
+        sides = _settle(None if text == "shipped" else path, {**flags, "nodes": nodes, "seeds": wanted}, verbosity)
     else:
         raise UsageError(
             f"{text!r} is not a valid side: expected the directory of a dataset, a weights file or 'shipped'"
         )
-    return {f"{sample.variant.id}/{sample.numbering}": sample for sample in samples}
+    return {f"{side.variant.id}/{side.numbering}": side for side in sides}
 
 
-def _settle(weights: Path | None, flags: dict[str, Any], verbosity: int) -> list[Sample]:
+def _settle(weights: Path | None, flags: dict[str, Any], verbosity: int) -> list[Side]:
     """Settle deals for this comparison only."""
     from tempfile import TemporaryDirectory
 
-    from pipeline.analysis.samples import read_samples
+    from pipeline.analysis.sides import read_sides
     from pipeline.cli.main import raise_if_stopped
     from pipeline.cli.progress import RunBar, wanted
     from pipeline.dataset.store import Store
@@ -246,4 +246,4 @@ def _settle(weights: Path | None, flags: dict[str, Any], verbosity: int) -> list
         summary = run_trial(settings, weights, RunBar() if wanted(verbosity) else NoProgress())
         raise_if_stopped(summary.stopped)
         summary.raise_if_failed()
-        return read_samples(Store(scratch), variants=[deals.variant for deals in settings.deals])
+        return read_sides(Store(scratch), variants=[deals.variant for deals in settings.deals])

@@ -9,13 +9,13 @@ from dataset_rows import Row, table_of
 from scipy import stats
 
 from pipeline.analysis import compare as comparing
-from pipeline.analysis.samples import sample_of
+from pipeline.analysis.sides import COLUMNS, side_of
 from pipeline.analysis.statistics import mcnemar
 from pipeline.game.variants import load_variant
 
 
-def sample(verdicts, positions=None, limit=1_000_000, first=1, variant="spider-4"):
-    """Make a sample of a text like "wwul", one letter a deal."""
+def side(verdicts, positions=None, limit=1_000_000, first=1, variant="spider-4"):
+    """Make a side of a text like "wwul", one letter a deal."""
     rows = []
     for place, letter in enumerate(verdicts):
         won = letter == "w"
@@ -23,12 +23,12 @@ def sample(verdicts, positions=None, limit=1_000_000, first=1, variant="spider-4
         verdict = {"w": "won", "l": "lost", "u": "unsettled"}[letter]
         extra = ("-", 1, 1, 1299) if won else (None,) * 4
         rows.append(Row(first + place, verdict, count, 1, limit, *extra, "0.1.0+7", "0" * 16, 0.1, "run-1"))
-    return sample_of(table_of(rows), load_variant(variant), "native")
+    return side_of([table_of(rows).select(COLUMNS)], load_variant(variant), "native")
 
 
 def test_discordant_deals_and_the_ratio():
-    a = sample("wwuulw", [100, 200, 0, 0, 300, 50])
-    b = sample("wuwull", [200, 0, 10, 0, 300, 50])
+    a = side("wwuulw", [100, 200, 0, 0, 300, 50])
+    b = side("wuwull", [200, 0, 10, 0, 300, 50])
     got = comparing.compare(a, b, "spider-4/native")
     assert (got.paired.deals, got.left_out, got.paired.reached) == (6, 0, (4, 4))
     assert (got.paired.only_a, got.paired.only_b) == ((2,), (3,))
@@ -39,7 +39,7 @@ def test_discordant_deals_and_the_ratio():
 
 
 def test_two_variants_are_paired_by_what_is_won():
-    a, b = sample("wwwwwwwwwl"), sample("wuuuuuullw", variant="spider-free-deal")
+    a, b = side("wwwwwwwwwl"), side("wuuuuuullw", variant="spider-free-deal")
     got = comparing.compare(a, b, "spider-4 and spider-free-deal/native")
     assert (got.paired.reached, got.contradictions) == ((9, 2), ())
     assert (got.paired.only_a, got.paired.only_b) == ((2, 3, 4, 5, 6, 7, 8, 9), (10,))
@@ -48,9 +48,9 @@ def test_two_variants_are_paired_by_what_is_won():
 
 
 def test_only_common_deals_count():
-    got = comparing.compare(sample("wwww", first=1), sample("wwww", first=3), "spider-4/native")
+    got = comparing.compare(side("wwww", first=1), side("wwww", first=3), "spider-4/native")
     assert (got.paired.deals, got.left_out) == (2, 4)
-    none = comparing.compare(sample("ww", first=1), sample("ww", first=9), "spider-4/native")
+    none = comparing.compare(side("ww", first=1), side("ww", first=9), "spider-4/native")
     assert "no deal in common" in none.conclusions[0]
     assert none.paired.ratio is None
 
@@ -71,24 +71,24 @@ def test_only_common_deals_count():
     ],
 )
 def test_the_verdict_in_words(a, b, words):
-    got = comparing.compare(sample(a), sample(b), "x/native")
+    got = comparing.compare(side(a), side(b), "x/native")
     assert words in got.conclusions[0]
 
 
 def test_effort_in_words():
     even = [100 + i % 7 for i in range(60)]
     more = [count * 2 + i % 3 for i, count in enumerate(even)]
-    base = sample("w" * 60, even)
+    base = side("w" * 60, even)
     assert "exactly the same positions" in comparing.compare(base, base, "x").conclusions[1]
-    assert comparing.compare(base, sample("w" * 60, more), "x").conclusions[1].startswith("B needs more positions")
-    assert comparing.compare(sample("w" * 60, more), base, "x").conclusions[1].startswith("B needs fewer positions")
-    swapped = sample("w" * 60, even[::-1])
+    assert comparing.compare(base, side("w" * 60, more), "x").conclusions[1].startswith("B needs more positions")
+    assert comparing.compare(side("w" * 60, more), base, "x").conclusions[1].startswith("B needs fewer positions")
+    swapped = side("w" * 60, even[::-1])
     assert "does not tell" in comparing.compare(base, swapped, "x").conclusions[1]
-    assert "No deal was settled by both" in comparing.compare(sample("u"), sample("u"), "x").conclusions[1]
+    assert "No deal was settled by both" in comparing.compare(side("u"), side("u"), "x").conclusions[1]
 
 
 def test_a_common_limit():
-    a, b = sample("www", [10, 500, 5000], limit=10_000), sample("wwu", [10, 100, 0], limit=1000)
+    a, b = side("www", [10, 500, 5000], limit=10_000), side("wwu", [10, 100, 0], limit=1000)
     plain = comparing.compare(a, b, "x")
     assert plain.paired.only_a == (3,)
     assert "The node limits differ: 10,000 and 1,000." in plain.conclusions
@@ -111,7 +111,7 @@ def test_the_number_of_deals_needed_gives_the_power_promised():
 
 
 def test_forms():
-    found = [comparing.compare(sample("wwu"), sample("uww"), "spider-4/native")]
+    found = [comparing.compare(side("wwu"), side("uww"), "spider-4/native")]
     read = json.loads(comparing.render(found, "before", "after", "json"))
     assert (read["a"], read["b"]) == ("before", "after")
     (entry,) = read["comparisons"]
@@ -126,5 +126,5 @@ def test_forms():
 
 
 def test_long_lists_are_cut():
-    got = comparing.compare(sample("w" * 50), sample("u" * 50), "x")
+    got = comparing.compare(side("w" * 50), side("u" * 50), "x")
     assert comparing.discordant_lines(got) == ["A only: " + ", ".join(map(str, range(1, 21))) + " and 30 more"]

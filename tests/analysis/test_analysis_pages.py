@@ -1,5 +1,6 @@
 """The pages: self-contained, escaped, deterministic; and in a browser, with and without scripts."""
 
+import dataclasses
 import html
 import re
 import shutil
@@ -8,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from dataset_rows import table_of
 
-from pipeline.analysis.page import hardest_deals, report_page
+from pipeline.analysis.page import command_for, report_page
 from pipeline.analysis.replay_page import replay_page
 from pipeline.analysis.report import report_of
 from pipeline.analysis.samples import sample_of
@@ -62,7 +63,8 @@ class Checker(HTMLParser):
 
 def sample(made_up, variant="spider-4", numbering="native", missing=0, **kwargs):
     rows = made_up(variant, range(1, 201), **kwargs)
-    return sample_of(table_of(rows), load_variant(variant), numbering, ((1_000_000, missing),))
+    made = sample_of([table_of(rows)], load_variant(variant), numbering)
+    return dataclasses.replace(made, missing_at=((1_000_000, missing),))
 
 
 @pytest.fixture(scope="module")
@@ -126,22 +128,22 @@ def test_the_same_data_give_the_same_page(page, made_up, monkeypatch, tmp_path):
 
 def test_a_report_of_one_variant_of_few_or_no_deals(made_up):
     variant = load_variant("spider-4")
-    nothing = sample_of(table_of([]), variant, "native", ((1000, 3),))
-    one = sample_of(table_of(made_up("spider-4", [5], unsettled=0)), variant, "native")
-    unsettled = sample_of(table_of(made_up("spider-4", [5, 6], unsettled=1)), variant, "native")
+    nothing = dataclasses.replace(sample_of([], variant, "native"), missing_at=((1000, 3),))
+    one = sample_of([table_of(made_up("spider-4", [5], unsettled=0))], variant, "native")
+    unsettled = sample_of([table_of(made_up("spider-4", [5, 6], unsettled=1))], variant, "native")
     for only in (nothing, one, unsettled):
         Checker(report_page(report_of([only])))
 
 
 def test_the_hardest_deals_and_their_commands(made_up):
     only = sample(made_up, numbering="pysol", unsettled=0.02)
-    deals = hardest_deals(only, 8)
+    deals = only.hardest
     assert [deal.verdict for deal in deals[:5]] == ["unsettled"] * 4 + ["won"]
     assert [d.positions for d in deals] == sorted((d.positions for d in deals), reverse=True)
     for place, action in ((0, "solve"), (7, "replay")):
         seed = deals[place].seed
         command = f"winnable {action} --variant spider-4 --seed {seed} --numbering pysol --nodes 1000000"
-        assert deals[place].command == command
+        assert command_for(deals[place], only) == command
 
 
 # ------------------------------------------------------------------------------------------------- the replay page

@@ -1,7 +1,9 @@
 """The report: counts, bounds, limits, published figures, forms."""
 
 import csv
+import dataclasses
 import io
+import itertools
 import json
 
 import numpy as np
@@ -26,8 +28,9 @@ def row(seed, verdict, positions, limit=1_000_000, moves=100, seconds=0.5):
     )  # fmt: skip
 
 
-def sample(*rows, variant="spider-1", numbering="native", **kwargs):
-    return sample_of(table_of(rows), load_variant(variant), numbering, **kwargs)
+def sample(*rows, variant="spider-1", numbering="native", plans=None, missing_at=()):
+    made = sample_of([table_of(rows)], load_variant(variant), numbering, plans)
+    return dataclasses.replace(made, missing_at=missing_at or made.missing_at)
 
 
 TEN = [
@@ -154,10 +157,11 @@ def test_missing_deals_cost_the_largest_limit_that_each_was_planned_with():
         (0, 9),
     )
     assert Plans().missing(had) == ()
-    assert Plans().unfinished(had) == ()
     assert plans.seeds == Seeds.of([range(1, 401), range(900, 901)])
     rows = [row(int(seed), "won", 100) for seed in had]
-    positions = report.report_of([sample(*rows, missing_at=plans.missing(had))]).variants[0].positions
+    got = report.report_of([sample(*rows, plans=plans)]).variants[0]
+    assert got.sample.missing_at == plans.missing(had)
+    positions = got.positions
     assert positions.median == 10_000
     assert positions.mean == pytest.approx((21 * 100 + 374 * 10_000 + 5 * 20_000 + 5_000_000) / 401)
 
@@ -174,11 +178,11 @@ def test_the_runs_that_left_deals_are_named_with_the_rate_without_them_and_the_r
         ]
     )[Partition("spider-1", "native")]
     had = np.arange(1, 11)
-    (run,) = plans.unfinished(had)
+    assert plans.missing_by_run(had) == [0, 990]
+    assert plans.missing_by_run(had, Seeds.of([range(5, 21)])) == [0, 10]
+    made = report.report_of([sample(*TEN, plans=plans)])
+    (run,) = made.variants[0].sample.unfinished
     assert (run.id, run.planned, run.missing) == ("given-up", 1000, 990)
-    assert plans.unfinished(had, Seeds.of([range(5, 21)]))[0].missing == 10
-    assert plans.unfinished(had, Seeds.of([range(5, 11)])) == ()
-    made = report.report_of([sample(*TEN, missing_at=plans.missing(had), unfinished=plans.unfinished(had))])
     for text in (tables.text_report(made), tables.markdown_report(made)):
         text = " ".join(text.split())
         for part in ("given-up", "990", "80.00%", "0.80%", "winnable withdraw given-up", "--seeds"):
@@ -275,3 +279,30 @@ def test_made_up_outcomes_add_up(made_up):
     rows = made_up("spider-2", range(1, 501), unsettled=0.02, lost=0.1)
     got = report.report_of([sample(*rows, variant="spider-2")]).variants[0]
     assert (got.rate.won, got.rate.lost, got.rate.unsettled) == (440, 50, 10)
+
+
+@pytest.mark.parametrize("wanted", [None, Seeds.of([range(40, 461)]), Seeds.of([range(1, 30), range(700, 801)])])
+def test_rows_say_the_same_together_and_a_few_at_a_time(made_up, wanted):
+    rows = [r for r in made_up("spider-2", range(1, 501), unsettled=0.05, lost=0.1) if r.seed % 97]
+    one, two = Plan(Seeds.of([range(1, 301), range(600, 650)]), 500), Plan(Seeds.of([range(200, 501)]), 2000)
+    plans = planned([a_run("one", one), a_run("two", two)])[Partition("spider-1", "native")]
+    table, variant = table_of(rows), load_variant("spider-2")
+    cut = [0, 1, 7, 200, 450, len(rows)]
+    whole = sample_of([table], variant, "native", plans, wanted)
+    parts = sample_of([table[a:b] for a, b in itertools.pairwise(cut)], variant, "native", plans, wanted)
+    plain = [r for r in rows if wanted is None or r.seed in wanted]
+    made = [report.report_of([one]) for one in (whole, parts)]
+    assert report.report_json(made[0]) == report.report_json(made[1])
+    assert tables.text_report(made[0]) == tables.text_report(made[1])
+    assert whole.hardest == parts.hardest
+    assert (whole.first, whole.last, whole.missing_at) == (parts.first, parts.last, parts.missing_at)
+    assert whole.unfinished == parts.unfinished
+    assert whole.runs == parts.runs == (("20261130-000000-1", len(plain)),)
+    hard = sorted(plain, key=lambda r: (r.verdict != "unsettled", -r.positions, r.seed))[:10]
+    assert [d.seed for d in parts.hardest] == [r.seed for r in hard]
+    won = [r for r in plain if r.verdict == "won"]
+    assert (parts.won.total, parts.moves.total, parts.timed) == (len(won), len(won), len(plain))
+    assert parts.won.quantiles().median == np.median([r.positions for r in won])
+    assert parts.moves.quantiles().mean == pytest.approx(np.mean([r.moves for r in won]))
+    had = np.array([r.seed for r in plain])
+    assert parts.missing_at == plans.missing(had, wanted)

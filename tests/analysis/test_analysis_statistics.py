@@ -1,5 +1,7 @@
 """The statistics against scipy, against their definitions, and by simulation."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -159,44 +161,40 @@ def test_difference_covers_by_simulation():
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=200))
 def test_quantiles_are_numpys_linear_ones(values):
     array = np.array(values, dtype=np.int64)
-    got = own.quantiles(array)
+    got = own.Tally.of(array).quantiles()
     assert got.mean == pytest.approx(np.mean(array))
     assert (got.median, got.p90, got.p99) == pytest.approx(tuple(np.percentile(array, (50, 90, 99))))
 
 
-@given(
-    st.lists(st.integers(1, 10**6), max_size=50),
-    st.lists(st.tuples(st.integers(1, 10**6), st.integers(0, 50)), max_size=4),
-)
-def test_repeated_counts_are_as_if_listed(values, repeated):
-    all_of_them = [*values, *(value for value, times in repeated for _ in range(times))]
-    if all_of_them:
-        listed = own.quantiles(np.array(all_of_them, np.int64))
-        counted = own.quantiles(np.array(values, np.int64), repeated)
-        assert (counted.mean, counted.median, counted.p90, counted.p99) == pytest.approx(
-            (listed.mean, listed.median, listed.p90, listed.p99)
-        )
+@given(st.lists(st.lists(st.tuples(st.integers(1, 1000), st.integers(0, 50)), max_size=20), max_size=4))
+def test_tallies_are_as_if_every_count_was_listed(groups):
+    tallies = [own.Tally.of([value for value, _ in group], [times for _, times in group]) for group in groups]
+    listed = [value for group in groups for value, times in group for _ in range(times)]
+    got, expected = own.Tally.joined(tallies), own.Tally.of(listed)
+    assert got.total == len(listed)
+    assert dict(zip(got.values, got.times, strict=True)) == Counter(listed)
+    at = np.arange(0, 1002, 7)
+    assert got.within(at).tolist() == [sum(value <= n for value in listed) for n in at]
+    assert got.within(at, below=True).tolist() == [sum(value < n for value in listed) for n in at]
+    assert got.quantiles() == expected.quantiles()
 
 
 def test_quantiles_of_nothing_and_of_huge_counts():
-    assert own.quantiles(np.array([], np.int64)) is None
-    assert own.quantiles(np.full(3, 2**62, np.int64)).mean == 2.0**62
-    assert own.quantiles(np.array([5]), [(7, 2**63)]).median == 7
+    assert own.Tally.of([]).quantiles() is None
+    assert own.Tally.of([2**62] * 3).quantiles().mean == 2.0**62
+    assert own.Tally.of([5, 7], [1, 2**63]).quantiles().median == 7
 
 
 def test_curve_by_its_definition():
-    won = np.array([1, 1, 1, 0, 0, 0], bool)
-    unsettled = np.array([0, 0, 0, 1, 1, 0], bool)
-    positions = np.array([10, 100, 1000, 500, 2000, 50])
+    won, unsettled = own.Tally.of([10, 100, 1000]), own.Tally.of([500, 2000])
     at = np.array([9, 10, 100, 500, 501, 5000])
-    curve = own.won_within_curve(won, unsettled, positions, at, missing=2)
+    curve = own.won_within_curve(won, unsettled, at, deals=8, missing=2)
     assert (curve.share * 8).tolist() == [0, 1, 2, 2, 2, 3]
     # A deal stopped at 500 positions was not won within 500, but might have been within 501.
     assert (curve.open * 8).tolist() == [2, 2, 2, 2, 3, 4]
     assert (np.diff(curve.share) >= 0).all()
     assert (curve.low <= curve.share).all()
     assert (curve.high >= curve.share + curve.open).all()
-    assert own.won_within(won, positions, np.array([99, 100])).tolist() == [1, 2]
 
 
 def test_judging_an_interval():
