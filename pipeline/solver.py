@@ -6,10 +6,11 @@ Others that import both games and engine ask the engine about itself: `runs.work
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -188,20 +189,31 @@ def warm(variants: Iterable[Variant], echo: Callable[[str], None], *, complete: 
     from pipeline.engine.memory import width_of
 
     missing = [w for w in sorted({width_of(len(variant.columns)) for variant in variants}) if not is_compiled(w)]
-    beside = _compile_beside() if complete and not is_compiled(COMPLETE) else None
-    try:
+    with _compiling_beside() if complete and not is_compiled(COMPLETE) else contextlib.nullcontext():
         for width in missing:
             from pipeline.engine.search import compile_for
 
             echo(f"compiling the search for boards of up to {width} columns (once, about 20 seconds)")
             compile_for(width)
-    finally:
-        if beside is not None:
-            beside.wait()
 
 
-def _compile_beside() -> subprocess.Popen[bytes]:
-    """Start a process that compiles the complete search into the cache."""
-    code = "from pipeline.engine.search import compile_complete; compile_complete()"
+_BESIDE = """
+import os, signal, threading
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever waits for it gets Ctrl-C, too
+threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()  # and it ends with whoever waits
+from pipeline.engine.search import compile_complete
+compile_complete()
+"""
+
+
+@contextlib.contextmanager
+def _compiling_beside() -> Iterator[None]:
+    """Compile the complete search into the cache in another process, meanwhile; wait for it at the end."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.Popen([sys.executable, "-P", "-c", code], env=environment, stdin=subprocess.DEVNULL)
+    words = [sys.executable, "-P", "-c", _BESIDE]
+    with subprocess.Popen(words, env=environment, stdin=subprocess.PIPE) as process:
+        try:
+            yield
+            process.wait()
+        finally:
+            process.kill()

@@ -12,6 +12,7 @@ import importlib
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,9 +22,9 @@ from typing import NamedTuple, NoReturn
 import click
 
 from pipeline.errors import WinnableError
+from pipeline.runs.stopping import INTERRUPTED, SIGNALS
 
-INTERRUPTED = 130
-TERMINATED = 143
+_PATIENCE = 5.0  # seconds for threads and child processes to end, once all is said
 _GOES_ON = "pipeline.cli.goes_on"
 
 
@@ -61,8 +62,16 @@ COMMANDS: dict[str, Entry] = {
 }
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, raised where it struck: whatever drains on Ctrl-C drains on it too."""
+class Signalled(KeyboardInterrupt):
+    """SIGINT, SIGTERM or SIGHUP, raised where it struck: whatever drains on Ctrl-C drains on all of them.
+
+    Not KeyboardInterrupt itself: of one that has passed a compiled text, as in the making of a dataclass, Python ends
+    by the signal however well it was handled.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def goes_on() -> None:
@@ -75,16 +84,11 @@ def raise_if_stopped(reason: str | None) -> None:
 
     Raises
     ------
-    KeyboardInterrupt
-        Also as `Terminated`.
+    Signalled
+        A signal stopped it.
     """
-    from pipeline.runs.stopping import INTERRUPTED as SIGINT_REASON
-    from pipeline.runs.stopping import TERMINATED as SIGTERM_REASON
-
-    if reason == SIGTERM_REASON:
-        raise Terminated
-    if reason == SIGINT_REASON:
-        raise KeyboardInterrupt
+    if reason is not None and reason in SIGNALS.values():
+        raise Signalled(reason)
 
 
 class LazyGroup(click.Group):
@@ -147,7 +151,7 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Every command has its own --help. Exit codes: 0 done, 1 unexpected, 2 wrong usage, 3 bad data or "
-    "configuration, 4 solver fault, 5 some deals failed, 130 interrupted, 143 terminated.",
+    "configuration, 4 solver fault, 5 some deals failed, 129 hung up, 130 interrupted, 143 terminated.",
 )
 @click.option(
     "--version",
@@ -181,6 +185,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     _prepare_process()
     code = run_command(arguments)
     code = _flush_streams() or code
+    _ignore_signals()
+    # What still runs has nothing to do any more: a worker at a long deal, a connection whose other end is silent.
+    last = threading.Timer(_PATIENCE, os._exit, [code])
+    last.daemon = True
+    last.start()
     sys.exit(code)
 
 
@@ -191,6 +200,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else list(arguments)
     meta: dict[str, object] = {}
     try:
+        _catch_signals()
         # Not cli.main(): it would end a closed pipe with exit 1 and hide which signal stopped the command.
         with cli.make_context("winnable", words) as context:
             meta = context.meta
@@ -202,10 +212,11 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except Terminated:
-        return _complain(f"terminated{_hint(meta)}", TERMINATED)
-    except (KeyboardInterrupt, click.Abort):
-        return _complain(f"interrupted{_hint(meta)}", INTERRUPTED)
+    except (KeyboardInterrupt, click.Abort) as stop:
+        _ignore_signals()
+        reason = stop.reason if isinstance(stop, Signalled) else INTERRUPTED
+        number = next(number for number, one in SIGNALS.items() if one == reason)
+        return _complain(f"{reason}{_hint(meta)}", 128 + number)
     except BrokenPipeError:
         return _silence_stdout()
     except OSError as error:
@@ -224,14 +235,30 @@ def _hint(meta: dict[str, object]) -> str:
 
 
 def _prepare_process() -> None:
-    """Choose how processes start and turn SIGTERM into an exception; both belong to the program, not the library."""
+    """Choose how processes start: that belongs to the program, not the library."""
     import multiprocessing
 
     _open_closed_streams()
     sys.meta_path.insert(0, _NoPandas())
     if "forkserver" in multiprocessing.get_all_start_methods():
         multiprocessing.set_start_method("forkserver", force=True)
-    signal.signal(signal.SIGTERM, _terminate)
+
+
+def _catch_signals() -> None:
+    """Turn the signals that end a program into exceptions; those that whoever started it wants ignored stay so."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _raise_signalled)
+
+
+def _ignore_signals() -> None:
+    """Let no signal disturb the last steps."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _raise_signalled(number: int, _frame: FrameType | None) -> NoReturn:
+    raise Signalled(SIGNALS[signal.Signals(number)])
 
 
 class _NoPandas:
@@ -249,10 +276,6 @@ def _open_closed_streams() -> None:
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - as long as the process
     if sys.stdout is None:
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-
-
-def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise Terminated
 
 
 def _complain(text: str, code: int) -> int:

@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import types
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -64,7 +65,7 @@ class InlineExecutor:
 
     def __init__(self) -> None:
         self._stop = threading.Event()
-        workers.use_stop(self._stop)
+        workers.use_stop(self._stop.is_set)
 
     def submit(self, task: Callable[..., T], *arguments: Any) -> Future[T]:
         """Do the task at once."""
@@ -111,9 +112,9 @@ class ProcessExecutor:
         self.size = size
         self.window = _WINDOW * size
         self._log = run_log
-        start_fork_server()
+        start_resource_tracker()
         self._context = _context()
-        self._stop = self._context.Event()
+        self._stop = self._context.RawValue("b")  # an event's lock could die with a worker that holds it
         self._pool = self._new_pool()
 
     def submit(self, task: Callable[..., T], *arguments: Any) -> Future[T]:
@@ -121,9 +122,9 @@ class ProcessExecutor:
         try:
             with _no_main():
                 return self._pool.submit(task, *arguments)
-        except BrokenExecutor as error:
+        except (BrokenExecutor, EOFError, OSError) as error:  # the latter two: the fork server has died
             broken: Future[T] = Future()
-            broken.set_exception(error)
+            broken.set_exception(error if isinstance(error, BrokenExecutor) else BrokenExecutor(f"{error!r}"))
             return broken
 
     def check(self) -> None:
@@ -135,12 +136,13 @@ class ProcessExecutor:
 
     def renew(self) -> None:
         """Build a new pool; the broken one has killed its workers already."""
+        start_resource_tracker()  # also where it has died
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._pool = self._new_pool()
 
     def stop(self) -> None:
-        """Set the event the workers look at after every deal."""
-        self._stop.set()
+        """Set what the workers look at after every deal."""
+        self._stop.value = 1
 
     def close(self, *, now: bool = False) -> None:
         """Shut the pool down; `now` kills workers in the middle of a deal."""
@@ -148,11 +150,13 @@ class ProcessExecutor:
         if now:
             for process in processes:
                 process.kill()
+        start_resource_tracker()
         self._pool.shutdown(wait=True, cancel_futures=True)
         if self._log is not None:
             self._log.end_workers()
 
     def _new_pool(self) -> ProcessPoolExecutor:
+        start_fork_server()  # also where it has died
         queue = self._log.worker_queue(self._context) if self._log is not None else None
         level = logging.getLogger("pipeline").getEffectiveLevel()
         return ProcessPoolExecutor(
@@ -166,22 +170,61 @@ class ProcessExecutor:
 def start_fork_server(modules: Sequence[str] = ()) -> None:
     """Start what forks the workers, if it does not run yet; it loads the modules while this process goes on.
 
-    SIGINT is blocked in it, which its children inherit: a worker turns the signal off itself, but not before it has
-    started, and Ctrl-C at that moment would take it and, with it, all that is in flight. And it must not look for
+    SIGINT and SIGHUP are blocked in it, which its children inherit: a worker turns SIGINT off itself, but not before it
+    has started, and Ctrl-C at that moment would take it and, with it, all that is in flight. And it must not look for
     modules in the working directory, where a file may have the name of one of ours.
     """
     if not _HAS_FORK_SERVER:
         return
-    from multiprocessing import forkserver, resource_tracker
+    from multiprocessing import forkserver
 
-    _context().set_forkserver_preload([workers.__name__, *modules])
-    with _safe_path():
-        resource_tracker.ensure_running()  # it would unblock the signal again
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        try:
-            forkserver.ensure_running()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    # A server that runs already keeps what it has loaded.
+    _context().set_forkserver_preload(["pipeline.runs.forked", *modules])
+    start_resource_tracker()  # the server's start would, and unblock SIGINT again
+    with _safe_path(), _blocked(signal.SIGINT, signal.SIGHUP):
+        forkserver.ensure_running()
+
+
+def start_resource_tracker() -> None:
+    """Start what removes the semaphores of a killed program, if it does not run, or no longer, without a word.
+
+    One that takes the place of a dead one shows a traceback for each semaphore that it was not told of, and each one
+    warns of those that a killed program has left, as it removes them: nothing a user could do anything about.
+    """
+    if not _HAS_FORK_SERVER:
+        return
+    from multiprocessing import resource_tracker
+
+    with _safe_path(), _blocked(signal.SIGHUP), _no_stderr(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        resource_tracker.ensure_running()
+
+
+@contextlib.contextmanager
+def _blocked(*numbers: int) -> Iterator[None]:
+    """Let processes that start now never receive these signals."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _no_stderr() -> Iterator[None]:
+    """Let processes that start now write to no terminal."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # closed from the start
+        yield
+        return
+    with open(os.devnull, "wb") as nothing:  # noqa: PTH123
+        os.dup2(nothing.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 @contextlib.contextmanager

@@ -52,8 +52,8 @@ def run(
     Returns
     -------
     RunSummary
-        Also of a run that SIGINT, SIGTERM or its `max_time` ended early: `stopped` says so. A second signal raises
-        KeyboardInterrupt at once.
+        Also of a run that SIGINT, SIGTERM, SIGHUP or its `max_time` ended early: `stopped` says so. A second signal
+        raises KeyboardInterrupt at once.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def run(
             _settle(settings, store, jobs, summary, setup, stopper, progress or NoProgress(), run_log)
             status = summary.stopped or "finished"
         except KeyboardInterrupt:
-            status = INTERRUPTED
+            status = stopper.reason or INTERRUPTED
             raise
         except Exception as error:
             log.info("the run failed: %s", error)  # whoever catches it tells the user

@@ -12,14 +12,18 @@ from typing import Any
 
 log = logging.getLogger(__name__)
 
-INTERRUPTED, TERMINATED, MAX_TIME = "interrupted", "terminated", "max-time"
+INTERRUPTED, TERMINATED, HUNG_UP, MAX_TIME = "interrupted", "terminated", "hung up", "max-time"
+SIGNALS = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
+if hasattr(signal, "SIGHUP"):  # not on Windows
+    SIGNALS[signal.SIGHUP] = HUNG_UP
 
 
 class Stopper:
-    """Says when to stop: after the first SIGINT or SIGTERM, or at a deadline.
+    """Says when to stop: after the first SIGINT, SIGTERM or SIGHUP, or at a deadline.
 
     While it is entered, in the main thread, the first signal only asks for a stop; the second raises
-    KeyboardInterrupt where it strikes.
+    KeyboardInterrupt where it strikes, or what the program's own handler raises. SIGHUP stays ignored where it is
+    (`nohup`).
     """
 
     def __init__(self, max_time: float | None = None) -> None:
@@ -41,15 +45,19 @@ class Stopper:
 
     def __enter__(self) -> Stopper:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self._signalled)
+            for number, reason in SIGNALS.items():
+                if reason != HUNG_UP or signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._signalled)
         return self
 
     def __exit__(self, *_exception: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _signalled(self, number: int, _frame: FrameType | None) -> None:
-        if self.reason in (INTERRUPTED, TERMINATED):
-            raise KeyboardInterrupt
-        self.reason = INTERRUPTED if number == signal.SIGINT else TERMINATED
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        if self.reason not in SIGNALS.values():
+            self.reason = SIGNALS[signal.Signals(number)]
+            return
+        if callable(self._before[number]):
+            self._before[number](number, frame)
+        raise KeyboardInterrupt

@@ -172,10 +172,10 @@ class Window:
             lost += self._flying.values()
             self._flying.clear()
             self._executor.renew()
-        if not self._proved:
-            self._probe()
         if self._stopper.check():
             return
+        if not self._proved:
+            self._probe()
         if len(lost) > 1:
             log.warning("a worker died; the %d chunks in flight are tried again one by one", len(lost))
             self._suspects.extend(sorted(lost, key=lambda one: (one.job, one.first)))

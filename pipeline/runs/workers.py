@@ -200,7 +200,7 @@ class _Worker(threading.local):
 
 
 _worker = _Worker()
-_stop: Any = None
+_stop: Callable[[], object] = bool  # whether to return the chunk after the deal at hand
 _before_cap: tuple[int, int] | None = None  # this process's limit of its address space
 
 
@@ -219,7 +219,7 @@ def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
     began = time.perf_counter()
     done = 0
     for seed in chunk.seeds:
-        if _stop is not None and _stop.is_set():
+        if _stop():
             break
         done += 1
         start = time.thread_time()
@@ -266,13 +266,14 @@ def start_worker(stop: Any, log_queue: Any, level: int) -> None:
     Parameters
     ----------
     stop
-        An event of the parent's: finish the deal at hand, then return the chunk.
+        A number shared with the parent: once it is not 0, finish the deal at hand, then return the chunk. No lock
+        guards it, so a worker that is killed takes none along.
     log_queue
         Queue of the parent's MultiProcessingHandler; None if it keeps no log.
     level
         The parent's logging level.
     """
-    use_stop(stop)
+    use_stop(lambda: stop.value)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     parent = multiprocessing.parent_process()
@@ -288,8 +289,8 @@ def start_worker(stop: Any, log_queue: Any, level: int) -> None:
         log.info("worker %d starts", os.getpid())
 
 
-def use_stop(stop: Any) -> None:
-    """Look at this event after every deal."""
+def use_stop(stop: Callable[[], object]) -> None:
+    """Ask this after every deal whether to stop."""
     global _stop
     _stop = stop
 

@@ -25,6 +25,7 @@ from pipeline.errors import (
     VariantError,
     WinnableError,
 )
+from pipeline.runs.stopping import SIGNALS
 
 HEAVY = ("numba", "llvmlite", "numpy", "pandas", "pyarrow", "matplotlib", "jinja2", "scipy", "tqdm", "distributed")
 
@@ -187,13 +188,33 @@ def test_an_unforeseen_error_keeps_its_traceback(monkeypatch, capsys):
     assert "Traceback" in text
 
 
-@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, 130), (click.Abort, 130), (entry.Terminated, 143)])
-def test_interrupts(monkeypatch, capsys, error, code):
+@pytest.fixture
+def signals():
+    """What an interrupted command does with signals, for its own last moments only."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "word"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (click.Abort(), 130, "interrupted"),
+        (entry.Signalled("interrupted"), 130, "interrupted"),
+        (entry.Signalled("terminated"), 143, "terminated"),
+        (entry.Signalled("hung up"), 129, "hung up"),
+    ],
+)
+@pytest.mark.usefixtures("signals")
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_interrupts(monkeypatch, capsys, error, code, word):
     def action():
         raise error
 
     got, text = run_with(monkeypatch, capsys, action)
-    assert (got, text) == (code, f"Error: {'terminated' if code == 143 else 'interrupted'}\n")
+    assert (got, text) == (code, f"Error: {word}\n")
 
     def resumable():
         entry.goes_on()
@@ -201,10 +222,10 @@ def test_interrupts(monkeypatch, capsys, error, code):
 
     got, text = run_with(monkeypatch, capsys, resumable)
     assert got == code
-    assert text.endswith("ed; the same command goes on from here\n")
+    assert text.endswith(f"{word}; the same command goes on from here\n")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (1, 129)])
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_signals_end_a_running_command_with_their_code(number, code):
     program = (
@@ -223,7 +244,7 @@ def test_signals_end_a_running_command_with_their_code(number, code):
         process.send_signal(number)
         _, stderr = process.communicate(timeout=30)
     assert process.returncode == code
-    assert stderr in ("Error: interrupted\n", "Error: terminated\n"), "sleeping does not go on from here"
+    assert stderr == f"Error: {SIGNALS[number]}\n", "sleeping does not go on from here"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")

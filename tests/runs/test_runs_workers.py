@@ -104,3 +104,31 @@ sys.meta_path.insert(0, Kill())
 entry.main()
 """
     assert subprocess.run([sys.executable, "-c", program]).returncode == 143
+
+
+def die_with_the_lock(_variant, _numbering, deals):
+    """Be killed while looking whether to stop, and with whatever lock guards that."""
+    guard = getattr(shared_stop(), "_cond", None)
+    if 777 in deals and guard is not None:
+        guard.acquire()
+    if 777 in deals:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [bool(workers._stop()) for _ in deals]
+
+
+def shared_stop():
+    (cell,) = workers._stop.__closure__
+    return cell.cell_contents
+
+
+def test_a_killed_worker_takes_no_lock_along_that_others_wait_for():
+    executor = ProcessExecutor(2)
+    try:
+        assert (
+            each(executor, die_with_the_lock, None, "native", [1, 777, 3], killed=lambda _deal: None)[::2]
+            == [False] * 2
+        )
+        executor.stop()
+        assert executor.submit(die_with_the_lock, None, "", [1]).result(30) == [True]
+    finally:
+        executor.close(now=True)
