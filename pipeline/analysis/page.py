@@ -18,6 +18,7 @@ from pipeline.analysis.tables import (
     duration_text,
     interval_text,
     limit_text,
+    losses_text,
     number,
     remedy_text,
     searched_text,
@@ -66,6 +67,7 @@ def report_page(report: Report, runs: Iterable[RunRecord] = (), night: NightHead
         status=status_text,
         duration=duration_text,
         searched=searched_text,
+        losses=losses_text,
         command=command_for,
     )
     return made.get_template("report.html").render(

@@ -37,7 +37,7 @@ def beside(figure: Documented, sample: Sample, rate: WinRate) -> Beside:
         return Beside(figure, ours, _both_bounds(figure, rate))
     if figure.proved is None or figure.deals is None:
         return Beside(figure, ours, "Its sample is not stated, so no more than the figures can be compared.")
-    return Beside(figure, ours, _proved_shares(figure, won, rate.deals))
+    return Beside(figure, ours, _proved_shares(figure, won, rate.deals, sample.missing))
 
 
 def _both_bounds(figure: Documented, rate: WinRate) -> str:
@@ -67,13 +67,15 @@ def _upper_bound(figure: Documented, rate: WinRate) -> str:
     return text + "which agrees with that."
 
 
-def _proved_shares(figure: Documented, won: int, deals: int) -> str:
+def _proved_shares(figure: Documented, won: int, deals: int, missing: int) -> str:
     assert figure.deals is not None
     assert figure.proved is not None
     theirs = figure.won if figure.won is not None else round(figure.proved * figure.deals)
     gap = difference(theirs, figure.deals, won, deals)
     within = f"Within {figure.node_limit:,} positions" if figure.node_limit else "At different limits"
     finding = judge(gap)
+    if missing and finding != "more":  # outcomes yet to come could only raise our share
+        return f"{within}, nothing can be concluded yet: {missing:,} deals here have no outcome."
     if finding == "alike":
         span = f"{points(gap.low)} to {points(gap.high)} points"
         return f"{within}, the two shares cannot be told apart: samples of these sizes leave {span} (95% interval)."

@@ -133,6 +133,7 @@ def _variant_json(entry: VariantReport) -> dict[str, Any]:
         "won": rate.won,
         "lost": rate.lost,
         "unsettled": rate.unsettled,
+        "losses_checked": entry.sample.losses_checked,
         "proved_win_rate": rate.proved,
         "upper_bound": rate.upper_bound,
         "interval": list(rate.interval),

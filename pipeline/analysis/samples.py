@@ -19,10 +19,11 @@ import pyarrow.compute as pc
 from pipeline.analysis.plans import Missing, Plans, UnfinishedRun, planned
 from pipeline.analysis.selection import check_present, partitions_of
 from pipeline.analysis.statistics import Counts, Quantiles, Tally
+from pipeline.dataset.losses import checked_losses
 from pipeline.dataset.manifest import RunRecord
 from pipeline.dataset.rows import seeds_of
 from pipeline.dataset.seeds import LAST_SEED, Seeds
-from pipeline.dataset.store import Partition, Store
+from pipeline.dataset.store import Store
 from pipeline.game.variants import Variant
 
 COLUMNS = ("seed", "verdict", "positions", "node_limit", "moves", "seconds", "solver", "run_id")
@@ -52,6 +53,8 @@ class Sample:
         Positions of the deals of each verdict, of unsettled ones their node limits.
     moves
         Moves of the lines of won deals.
+    losses_checked
+        Lost deals that were proved again, each by a checked certificate.
     largest_limit
         The largest node limit of a deal with an outcome; 0 without any.
     timed, seconds
@@ -75,6 +78,7 @@ class Sample:
     lost: Tally
     unsettled: Tally
     moves: Tally
+    losses_checked: int
     largest_limit: int
     timed: int
     seconds: float
@@ -132,6 +136,7 @@ def sample_of(
     numbering: str,
     plans: Plans | None = None,
     wanted: Seeds | None = None,
+    checked: Seeds | None = None,
 ) -> Sample:
     """Make a `Sample` of rows.
 
@@ -143,6 +148,8 @@ def sample_of(
         What runs planned.
     wanted
         The deals to count; rows of others are left out. By default those that were planned or have a row.
+    checked
+        Lost deals that were proved again; none by default.
     """
     positions = {verdict: _Growing() for verdict in ("won", "lost", "unsettled")}
     moves = _Growing()
@@ -151,7 +158,7 @@ def sample_of(
     hardest: list[HardDeal] = []
     seconds: list[float] = []
     ends: list[int] = []
-    timed = largest_limit = 0
+    timed = largest_limit = losses_checked = 0
     for rows in tables:
         table = rows if wanted is None else rows.filter(pa.array(wanted.among(seeds_of(rows))))
         if not len(table):
@@ -162,6 +169,8 @@ def sample_of(
         verdicts = table["verdict"].cast(pa.string())
         for verdict, tally in positions.items():
             tally.add(table["positions"].filter(pc.equal(verdicts, verdict)).to_numpy())
+        if checked:
+            losses_checked += int(checked.among(seeds[pc.equal(verdicts, "lost").to_numpy()]).sum())
         moves.add(table["moves"].drop_null().to_numpy())
         largest_limit = max(largest_limit, pc.max(table["node_limit"]).as_py())
         times = table["seconds"].cast(pa.float64()).to_numpy()
@@ -180,6 +189,7 @@ def sample_of(
         lost=positions["lost"].tally(),
         unsettled=positions["unsettled"].tally(),
         moves=moves.tally(),
+        losses_checked=losses_checked,
         largest_limit=largest_limit,
         timed=timed,
         seconds=math.fsum(seconds),
@@ -244,17 +254,13 @@ def read_samples(
     StoreError
         The dataset cannot be read, has other rules, or has no such outcomes.
     """
-    plans = planned(runs)
+    plans, checked = planned(runs), checked_losses(store)
+    first, last = (seeds.first, seeds.last) if seeds else (0, LAST_SEED)
     samples = []
     for partition, variant in partitions_of(store, variants, numbering, planned=plans):
-        sample = _read_sample(store, partition, variant, plans.get(partition, Plans()), seeds)
+        tables = store.scan(partition, COLUMNS, first=first, last=last)
+        sample = sample_of(tables, variant, partition.numbering, plans.get(partition), seeds, checked.get(partition))
         if sample.searched or (sample.missing and seeds is None):
             samples.append(sample)
     check_present(store, [sample.variant.id for sample in samples], variants, seeds)
     return samples
-
-
-def _read_sample(store: Store, partition: Partition, variant: Variant, plans: Plans, seeds: Seeds | None) -> Sample:
-    first, last = (seeds.first, seeds.last) if seeds else (0, LAST_SEED)
-    tables = store.scan(partition, COLUMNS, first=first, last=last)
-    return sample_of(tables, variant, partition.numbering, plans, seeds)

@@ -143,6 +143,8 @@ def _rates(report: Report) -> Section:
             )
         )
     note = METHOD + (" missing: deals without an outcome, counted as unsettled." if missing else "")
+    losses = "; ".join(f"{entry.label} {losses_text(entry)}" for entry in report.variants if entry.rate.lost)
+    note += f" Losses proved again, each by a checked certificate: {losses}." if losses else ""
     return Section("Win rates", header, tuple(rows), note=note)
 
 
@@ -190,6 +192,11 @@ def searched_text(entry: VariantReport) -> str:
         f"{entry.label}: of the {number(rate.deals)} deals searched {percent(rate.proved)} are proved won, at most "
         f"{percent(rate.upper_bound)} can be (95% interval {interval_text(rate.interval)})."
     )
+
+
+def losses_text(entry: VariantReport) -> str:
+    """Return how many of the lost deals were proved again."""
+    return f"{number(entry.sample.losses_checked)} of {number(entry.rate.lost)}"
 
 
 def remedy_text(report: Report) -> str:
@@ -241,7 +248,8 @@ def _published(report: Report) -> Section:
                 )
             )
     header = ("variant", "published by", "deals", "limit", "theirs", "ours")
-    return Section("Beside published figures, at the same limit", header, tuple(rows), names=2)
+    note = "ours: deals without an outcome counted as not won, so it can only rise." if report.missing else ""
+    return Section("Beside published figures, at the same limit", header, tuple(rows), names=2, note=note)
 
 
 def _shorten(source: str, most: int = 48) -> str:

@@ -1,18 +1,28 @@
-"""Lost rows, proved again: a certificate is made of each anew, by the referee, and checked."""
+"""Lost rows, proved again: a certificate is made of each anew, by the referee, and checked.
+
+`checked-losses.json` beside `outcomes/` keeps which deals have been: seeds as in a manifest, by variant and numbering.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
 
 from pipeline.dataset.audit import LOSS, AuditResult, Finding
+from pipeline.dataset.files import write_text
+from pipeline.dataset.seeds import Seeds, parse_seeds
 from pipeline.dataset.store import Partition, Store
-from pipeline.errors import WinnableError
+from pipeline.errors import StoreError, UsageError, WinnableError
 from pipeline.game.deals import deal
 from pipeline.game.variants import Variant
+
+log = logging.getLogger(__name__)
 
 MOST_BOARDS = 5_000_000  # of one certificate: about a minute and a gigabyte
 
@@ -40,12 +50,55 @@ def check_losses(
     from pipeline.referee.prove import prove
 
     for partition, variant, seeds in losses:
+        checked = []
         for seed in seeds:
             try:
                 certificate = prove(deal(variant, seed, partition.numbering), MOST_BOARDS)
                 if certificate is not None:
                     check_certificate(certificate)
-                    result.losses += 1
+                    checked.append(seed)
             except WinnableError as error:
                 result.findings.append(Finding(LOSS, store.folder(partition), None, seed, f"seed {seed}: {error}"))
             advance(1)
+        result.losses += len(checked)
+        _note_checked(store, partition, checked)
+
+
+def checked_losses(store: Store) -> dict[Partition, Seeds]:
+    """Return the deals whose loss was proved again, by partition.
+
+    Raises
+    ------
+    StoreError
+        `checked-losses.json` cannot be read or is not of its form.
+    """
+    path = _path(store)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            Partition(*name.split("/")): Seeds.of(parse_seeds(text) for text in ranges)
+            for name, ranges in content.items()
+        }
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, TypeError, AttributeError, RecursionError, UsageError) as error:
+        remedy = "remove it, and prove the losses again by 'winnable verify --lost'"
+        raise StoreError(f"{path}: not a valid list of checked losses: {error}; {remedy}") from error
+
+
+def _note_checked(store: Store, partition: Partition, seeds: list[int]) -> None:
+    try:
+        checked = checked_losses(store)
+        known = checked.get(partition, Seeds(()))
+        checked[partition] = Seeds.of([*known.ranges, *Seeds.of_numbers(seeds).ranges])
+        if checked[partition] != known:
+            content = {str(name): [f"{r.start}:{r.stop - 1}" for r in checked[name].ranges] for name in sorted(checked)}
+            write_text(_path(store), json.dumps(content, indent=2) + "\n")
+    except StoreError as error:
+        log.warning("%s; reports will not count these losses as proved again", error)
+
+
+def _path(store: Store) -> Path:
+    return store.data / "checked-losses.json"

@@ -55,6 +55,7 @@ def test_the_json_is_exactly_the_agreed_form():
         "won": 8,
         "lost": 1,
         "unsettled": 1,
+        "losses_checked": 0,
         "proved_win_rate": 0.8,
         "upper_bound": 0.9,
         "interval": [wilson(8, 10).low, wilson(9, 10).high],
@@ -234,6 +235,14 @@ def made(won, deals, limit=1_000_000, lost=0):
 def test_conclusions(figure, won, deals, lost, words):
     entry = report.report_of([made(won, deals, lost=lost)]).variants[0]
     assert words in published.beside(figure, entry.sample, entry.rate).conclusion
+
+
+@pytest.mark.parametrize(("won", "words"), [(100, "no outcome"), (390, "no outcome"), (990, "a larger share")])
+def test_what_missing_deals_could_change_is_not_concluded(won, words):
+    half_done = dataclasses.replace(made(won, 1000), missing_at=((1_000_000, 500),))
+    figure, rate = Documented("s", 1291, 1_000_000, 0.39), report.report_of([half_done]).variants[0].rate
+    assert words in published.beside(figure, half_done, rate).conclusion
+    assert "so it can only rise" in tables.text_report(report.report_of([half_done]))
 
 
 def test_a_percentage_never_says_all_or_nothing_wrongly():

@@ -1,10 +1,13 @@
 """Lost rows proved again: a sample, all, and one that is not lost."""
 
+import json
+
 import pytest
 from dataset_rows import a_row, table_of
 
 from pipeline.cli.main import run_command
-from pipeline.dataset.losses import lost_seeds
+from pipeline.dataset.losses import checked_losses, lost_seeds
+from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import SolverFault
 from pipeline.game.variants import load_variant
@@ -40,6 +43,30 @@ def test_verify_proves_losses_again(store, words, count, capsys):
     err = capsys.readouterr().err
     assert count in err
     assert ("proved again" in err) == bool(words)
+
+
+def test_the_report_counts_the_losses_proved_again(store, capsys):
+    def counted(*words):
+        assert run_command(["report", "--data", str(store.data), "--format", "json", *words]) == 0
+        (entry,) = json.loads(capsys.readouterr().out)["variants"]
+        return entry["lost"], entry["losses_checked"]
+
+    assert counted() == (3, 0)
+    assert verify(store, "--lost", "1") == 0
+    assert counted() == (3, 1)
+    assert verify(store, "--lost") == 0
+    assert counted() == (3, 3)
+    assert counted("--seeds", "1:21") == (2, 2)
+    assert checked_losses(store) == {SIMON: Seeds.of_numbers([12, 21, 25])}
+    assert run_command(["report", "--data", str(store.data)]) == 0
+    assert "simple-simon 3 of 3" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"spider-1": ["1"]}', '{"a/b": ["x"]}', '{"a/b": 5}', "\xff"])
+def test_a_damaged_list_of_checked_losses_is_named(store, capsys, text):
+    (store.data / "checked-losses.json").write_bytes(text.encode("latin-1"))
+    assert run_command(["report", "--data", str(store.data)]) == 3
+    assert "checked-losses.json" in capsys.readouterr().err
 
 
 def test_a_loss_that_is_none_is_a_fault(store, monkeypatch, capsys):
