@@ -44,6 +44,12 @@ FILES = {"html": "report.html", "markdown": "report.md", "csv": "report.csv", "j
     metavar="DIR",
     help="Write the report into this directory: in the form of --format, or in all forms but the table.",
 )
+@click.option(
+    "--exceptions",
+    type=options.COUNT,
+    metavar="N",
+    help="Also write exceptions.csv into --out: every deal not won, and the N hardest wins of each variant.",
+)
 @options.verbosity_options
 def report(
     data: Path | None,
@@ -54,6 +60,7 @@ def report(
     within: tuple[int, ...],
     output_format: str | None,
     out: Path | None,
+    exceptions: int | None,
     verbosity: int,
 ) -> None:
     r"""Report win rates with their bounds.
@@ -68,22 +75,19 @@ def report(
       winnable report
       winnable report --variant spider-1 --seeds 1:513 --format markdown
       winnable report --within 500k
-      winnable report --out reports/today
+      winnable report --out reports/today --exceptions 100
     """
     from pipeline.analysis.report import report_of
     from pipeline.analysis.samples import read_samples
     from pipeline.dataset.manifest import read_runs
-    from pipeline.dataset.store import Store
+    from pipeline.dataset.store import Partition, Store
 
+    if exceptions is not None and out is None:
+        raise UsageError("--exceptions needs --out DIR: it writes exceptions.csv there")
     store = Store(options.data_directory(data))
     runs = read_runs(store)
-    samples = read_samples(
-        store,
-        runs,
-        variants=options.chosen_variants(variants),
-        numbering=numbering,
-        seeds=options.chosen_seeds(seeds, seeds_from),
-    )
+    games, chosen = options.chosen_variants(variants), options.chosen_seeds(seeds, seeds_from)
+    samples = read_samples(store, runs, variants=games, numbering=numbering, seeds=chosen)
     made = report_of(samples, within)
     if out is None:
         click.echo(render(made, runs, output_format or "table"), nl=False)
@@ -93,6 +97,12 @@ def report(
         path = out / FILES.get(name, "report.txt")
         path.write_text(render(made, runs, name), encoding="utf-8")
         options.message(f"wrote {path}", verbosity)
+    if exceptions is not None:
+        from pipeline.analysis.exceptions import write_exceptions
+
+        partitions = [Partition(sample.variant.id, sample.numbering) for sample in samples]
+        write_exceptions(store, partitions, exceptions, out / "exceptions.csv", chosen)
+        options.message(f"wrote {out / 'exceptions.csv'}", verbosity)
     if output_format is None:
         click.echo(render(made, runs, "table"), nl=False)
 

@@ -325,3 +325,13 @@ def test_two_variants_of_a_dataset_are_paired_by_number(capsys, tmp_path, made_u
     assert (code, entry["aim"], entry["deals"]) == (0, "won", 40)
     assert winnable(capsys, "compare", "spider-4", "simple-simon", "--data", tmp_path)[0] == 2
     assert winnable(capsys, "compare", "spider-4", "shipped", "--data", tmp_path)[0] == 2
+
+
+def test_exceptions_are_written_beside_the_report(data, tmp_path, capsys):
+    arguments = ["report", "--data", str(data), "--variant", "spider-4", "--numbering", "native"]
+    assert run_command([*arguments, "--out", str(tmp_path / "out"), "--exceptions", "2"]) == 0
+    lines = (tmp_path / "out/exceptions.csv").read_text().splitlines()
+    made = json.loads((tmp_path / "out/report.json").read_text())["variants"][0]
+    assert len(lines) == 1 + made["lost"] + made["unsettled"] + 2
+    assert run_command([*arguments, "--exceptions", "2"]) == 2
+    assert "--out" in capsys.readouterr().err

@@ -1,0 +1,71 @@
+"""The exceptions of a dataset: every deal that was not won, and the wins that took the most positions."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.dataset.rows import seeds_of
+from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.store import Partition, Store
+
+COLUMNS = ("seed", "verdict", "positions", "node_limit")
+HARDEST_FIRST = (("positions", "descending"), ("seed", "ascending"))
+
+
+def exceptions_of(store: Store, partition: Partition, hardest: int, seeds: Seeds | None = None) -> pa.Table:
+    """Return a partition's deals that were not won, by seed, and after them its hardest wins.
+
+    Parameters
+    ----------
+    hardest
+        Number of wins to return: those with the most positions, hardest first; of equal ones the smaller seed.
+    seeds
+        Which deals; all by default.
+
+    Returns
+    -------
+    pyarrow.Table
+        `seed`, `positions`, `node_limit` (int64) and `verdict` (string).
+
+    Raises
+    ------
+    StoreError
+        See `Store.scan`.
+    """
+    not_won: list[pa.Table] = []
+    wins: list[pa.Table] = []
+    for rows in store.scan(partition, COLUMNS):
+        if seeds is not None:
+            rows = rows.filter(pa.array(seeds.among(seeds_of(rows))))
+        rows = rows.set_column(1, "verdict", rows["verdict"].cast(pa.string()))
+        won = pc.equal(rows["verdict"], "won")
+        not_won.append(rows.filter(pc.invert(won)))
+        wins = [_hardest(pa.concat_tables([*wins, rows.filter(won)]), hardest)]
+    return pa.concat_tables([*not_won, *wins])
+
+
+def write_exceptions(
+    store: Store, partitions: Iterable[Partition], hardest: int, path: Path, seeds: Seeds | None = None
+) -> int:
+    """Write the exceptions of partitions as CSV, and return the number of deals.
+
+    The columns are `variant`, `numbering` and those of `exceptions_of`.
+    """
+    deals = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*Partition._fields, *COLUMNS])
+        for partition in partitions:
+            rows = exceptions_of(store, partition, hardest, seeds)
+            writer.writerows([*partition, *row.values()] for row in rows.to_pylist())
+            deals += len(rows)
+    return deals
+
+
+def _hardest(wins: pa.Table, number: int) -> pa.Table:
+    return wins.take(pc.select_k_unstable(wins, min(number, len(wins)), list(HARDEST_FIRST)))
