@@ -46,7 +46,7 @@ _STYLE: Any = {
     "xtick.color": INK,
     "ytick.color": INK,
     "legend.frameon": False,
-    "path.simplify": False,
+    "path.simplify": True,
 }
 
 
@@ -181,8 +181,8 @@ def _svg(figure: Figure, prefix: str) -> str:
 def inline_svg(text: str, prefix: str) -> str:
     """Return an SVG file as an element of an HTML page.
 
-    Drops the XML prologue, metadata, document styles, fixed size and namespaces; rounds coordinates to hundredths;
-    prefixes ids; turns placeholder colours into `var(--name)`.
+    Drops the XML prologue, metadata, document styles, fixed size, namespaces, indentation and ids that nothing refers to;
+    rounds coordinates to hundredths; prefixes ids; turns placeholder colours into `var(--name)`.
 
     Parameters
     ----------
@@ -196,8 +196,10 @@ def inline_svg(text: str, prefix: str) -> str:
     text = re.sub(r"(\d\.\d\d)\d+", r"\1", text)
     head, body = text.split(">", 1)
     head = re.sub(r'\s(?:xmlns(?::\w+)?|width|height|version)="[^"]*"', "", head)
-    body = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', body)
+    referred = set(re.findall(r'(?:url\(|href=")#([^")]+)', body))
+    body = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in referred else "", body)
     body = re.sub(r'(url\(|href=")#([^")]+)', rf"\1#{prefix}-\2", body)
+    body = re.sub(r">\s+<", "><", re.sub(r"\s*\n\s*", " ", body)).replace(' "', '"')
     for colour, name in _VARIABLES.items():
         body = body.replace(colour, f"var(--{name})")
     return f"{head}>{body}".strip()
