@@ -238,8 +238,13 @@ def columns_table() -> Iterator[str]:
 
 
 def pool_table() -> Iterator[str]:
-    schema = json.loads((ROOT / "pipeline" / "pools" / "schemas" / "pool.json").read_text(encoding="utf-8"))
-    about = schema["properties"]["deals"]["items"]["properties"]
+    schemas = ROOT / "pipeline" / "pools" / "schemas"
+    pool, common = (json.loads((schemas / name).read_text(encoding="utf-8")) for name in ("pool.json", "common.json"))
+    fields = pool["properties"]["deals"]["items"]["properties"]
+    about = {
+        name: common["$defs"][field["$ref"].split("/")[-1]] if "$ref" in field else field
+        for name, field in fields.items()
+    }
     yield "| column | type | meaning |"
     yield "|---|---|---|"
     for field in POOL_SCHEMA:
