@@ -21,31 +21,6 @@ from pipeline.runs.settling import StoppedError
 BUILD = ("pool", "build", "--variant", "spider-1", "--count", "12", "--workers", "1")
 
 
-@pytest.fixture
-def winnable(capsys):
-    """Run a command in this process; return exit code, stdout, stderr."""
-
-    def run(*words):
-        code = run_command([str(word) for word in words])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
-
-    return run
-
-
-@pytest.fixture
-def ok(winnable):
-    """Run a command that must succeed; return stdout."""
-
-    def run(*words):
-        code, out, err = winnable(*words)
-        assert code == 0, err
-        return out
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pool")

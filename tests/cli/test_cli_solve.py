@@ -1,4 +1,4 @@
-"""`solve`, `hint`, `deal`, `replay`, `variants` and `bench` as a user calls them."""
+"""`solve` and `deal` as a user calls them, and what all commands on one board share."""
 
 import io
 import json
@@ -8,71 +8,23 @@ from dataclasses import replace as changed
 from pathlib import Path
 
 import pytest
+from cli_boards import LOST_SIMPLE_SIMON, SPIDER_1, board_file
 
 from pipeline.cli.main import run_command
 from pipeline.cli.solve import _shortened
-from pipeline.errors import SolverFault
-from pipeline.game import variants
 from pipeline.game.deals import deal
 from pipeline.game.forms import board_json, board_text, read_board
-from pipeline.game.rules import Position, replay
 from pipeline.game.variants import load_variant, variant_ids
 from pipeline.referee.replay import verify_line
 from pipeline.solver import solve
 
-VARIANTS = Path(variants.__file__).parent
-SPIDER_1 = load_variant("spider-1")
 SOLVE_KEYS = [
     *("variant", "numbering", "seed", "deal", "verdict", "positions", "expanded", "node_limit"),
     *("line", "steps", "moves", "score"),
 ]
-LOST_SIMPLE_SIMON = 68
 SET_ON_TOP = "variant: spider-1\n1:\n2: [4S] KS QS JS 10S 9S 8S 7S 6S 5S 4S 3S 2S AS\n" + "".join(
     f"{number}:\n" for number in range(3, 11)
 )
-
-
-@pytest.fixture
-def winnable(capsys):
-    """Run a command in this process; return exit code, stdout, stderr."""
-
-    def run(*words):
-        code = run_command([str(word) for word in words])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
-
-    return run
-
-
-@pytest.fixture
-def ok(winnable):
-    """Run a command that must succeed; return stdout."""
-
-    def run(*words):
-        code, out, err = winnable(*words)
-        assert code == 0, err
-        return out
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def solved():
-    """The JSON that `solve` prints for a deal."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pipeline", "solve", "--variant", "spider-1", "--seed", "5", "--format", "json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
-
-
-def board_file(tmp_path, board, form=board_text):
-    path = tmp_path / "board"
-    path.write_text(form(board) if form is board_text else json.dumps(form(board)), encoding="utf-8")
-    return path
 
 
 # ---- solve
@@ -227,15 +179,6 @@ def test_what_never_ends_is_not_read_to_its_end(winnable, tmp_path):
     assert winnable("deal", "--variant", path, "--seed", 1) == (3, "", said)
 
 
-def test_a_line_of_the_stream_is_not_read_to_its_end(winnable, monkeypatch):
-    lines = b"x" * 3_000_000 + b"{}\n" + b"{}\n" + b"x" * 1_000_000 + b"\n"
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
-    code, out, _ = winnable("hint", "--stream")
-    large, missing, third = (json.loads(line)["error"] for line in out.splitlines())
-    assert (code, large) == (0, "line 1: larger than 1,000,000 bytes; not a board")
-    assert (missing[:15], third[:6]) == ("line 2: neither", "line 3")
-
-
 def test_a_board_and_a_seed_exclude_each_other(winnable, tmp_path):
     path = board_file(tmp_path, deal(SPIDER_1, 5))
     assert winnable("solve", "--board", path, "--seed", 5)[0] == 2
@@ -262,280 +205,7 @@ def test_deal_turns_one_form_into_another(ok, tmp_path):
     assert (board.columns, board.stock) == (deal(load_variant("spider-4"), 3).columns, board.stock)
 
 
-# ---- hint
-
-
-def middle_of(solved):
-    moves = solved["moves"] // 2
-    from pipeline.game.lines import parse_line
-
-    return replay(deal(SPIDER_1, 5), parse_line(solved["line"])[:moves]).board()
-
-
-def test_hint_begins_a_win(ok, tmp_path, solved):
-    board = middle_of(solved)
-    path = board_file(tmp_path, board)
-    found = json.loads(ok("hint", path, "--format", "json"))
-    assert (found["verdict"], found["node_limit"], found["seed"]) == ("won", 167_000, None)
-    move = found["move"]
-    assert move["proved"] is True
-    replay(board, move["line"])
-    assert found["line"].startswith(move["line"])
-    assert verify_line(board, found["line"]).moves == found["moves"]
-    solution = tmp_path / "hint.json"
-    solution.write_text(json.dumps(found))
-    assert ok("replay", solution).endswith(f"won in {found['moves']} moves\n")
-    text = ok("hint", path)
-    assert text.startswith(move["text"] + "\n")
-    assert f"first of the {found['moves']} moves of a win" in text
-
-
-def test_an_unsettled_hint_says_that_its_move_is_a_try(ok, tmp_path, solved):
-    path = board_file(tmp_path, deal(load_variant("spider-4"), 2))
-    found = json.loads(ok("hint", path, "--nodes", 50, "--format", "json"))
-    assert (found["verdict"], found["moves"], found["move"]["proved"]) == ("unsettled", None, False)
-    text = ok("hint", path, "--nodes", 50)
-    assert text.startswith("unsettled: ")
-    assert "not proved" in text
-    assert text.endswith(found["move"]["text"] + "\n")
-
-
-def test_a_lost_board_is_called_lost(ok, tmp_path):
-    path = board_file(tmp_path, deal(load_variant("simple-simon"), LOST_SIMPLE_SIMON))
-    found = json.loads(ok("hint", path, "--format", "json"))
-    assert (found["verdict"], found["move"], found["moves"]) == ("lost", None, None)
-    assert ok("hint", path).startswith("lost: ")
-
-
-def test_a_won_board_needs_no_move(ok, tmp_path, solved):
-    path = board_file(tmp_path, replay(deal(SPIDER_1, 5), solved["line"]).board())
-    assert ok("hint", path).startswith("won already")
-    found = json.loads(ok("hint", path, "--format", "json"))
-    assert (found["verdict"], found["move"], found["moves"]) == ("won", None, 0)
-
-
-def test_the_stream_answers_while_it_is_open(solved):
-    boards = [deal(SPIDER_1, 1), middle_of(solved), deal(load_variant("spider-easy"), 2)]
-    with subprocess.Popen(
-        [sys.executable, "-m", "pipeline", "hint", "--stream"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        for board in boards:
-            process.stdin.write(json.dumps(board_json(board)) + "\n")
-            process.stdin.flush()
-            answer = json.loads(process.stdout.readline())
-            assert answer["verdict"] == "won"
-            assert Position.of(board).fault(next(iter(parse(answer["move"]["line"])))) is None
-        for bad, expected in (
-            ("not a board", "not a board"),
-            ("{}", "line 5: neither columns"),
-            ("[1]", "line 6"),
-            ("", "line 7"),
-        ):
-            process.stdin.write(f"{bad}\n")
-            process.stdin.flush()
-            assert expected in json.loads(process.stdout.readline())["error"]
-        process.stdin.close()
-        assert process.stdout.read() == ""
-        assert process.wait(30) == 0
-
-
-def parse(line):
-    from pipeline.game.lines import parse_line
-
-    return parse_line(line)
-
-
-def test_a_fault_in_the_stream_is_answered_and_ends_it_with_four(monkeypatch):
-    from pipeline.pools import stream
-
-    class Faulty:
-        def hint(self, board, node_limit):
-            raise SolverFault("spider-1 native 1: the line found does not replay")
-
-    answers = stream.answer_stream([json.dumps(board_json(deal(SPIDER_1, 1)))] * 2, solver=Faulty())
-    assert [json.loads(next(answers))["error"] for _ in range(2)] == [
-        "spider-1 native 1: the line found does not replay"
-    ] * 2
-    with pytest.raises(SolverFault):
-        next(answers)
-
-
-# ---- replay
-
-
-def test_replay_shows_each_position(ok, tmp_path, solved):
-    path = tmp_path / "solved.json"
-    path.write_text(json.dumps(solved))
-    frames = json.loads(ok("replay", path, "--format", "json"))
-    assert [frame["move"] for frame in frames] == list(range(solved["moves"] + 1))
-    assert [f"{frame['move']}. {frame['step']}" for frame in frames[1:]] == solved["steps"]
-    assert (frames[-1]["score"], frames[-1]["sequence_points"], frames[-1]["won"]) == (solved["score"], 104, True)
-    assert read_board(json.dumps(frames[0]["board"])).columns == deal(SPIDER_1, 5).columns
-    text = ok("replay", path, "--from", 3, "--to", 4)
-    assert text.startswith(f"{solved['steps'][2]} (score 497, ")
-    assert f"\n{solved['steps'][3]} (score 496, " in text
-    assert ok("replay", path).endswith(f"won in {solved['moves']} moves\n")
-
-
-def test_replay_takes_a_line_from_anywhere(ok, tmp_path, solved):
-    wanted = ok("replay", "--variant", "spider-1", "--seed", 5, "--line", solved["line"])
-    assert ok("replay", "--variant", "spider-1", "--seed", 5) == wanted
-    text = tmp_path / "game.txt"
-    text.write_text(board_text(deal(SPIDER_1, 5)) + f"line: {solved['line']}\n")
-    assert ok("replay", text) == wanted
-    game = tmp_path / "game.json"
-    game.write_text(json.dumps(board_json(deal(SPIDER_1, 5)) | {"line": solved["line"]}))
-    assert ok("replay", game) == wanted
-    row = tmp_path / "row.json"  # of a pool
-    cards = {
-        key: value for key, value in board_json(deal(SPIDER_1, 5)).items() if key in ("columns", "face_down", "stock")
-    }
-    row.write_text(json.dumps({"seed": 5, "difficulty": 1, "positions": 536, "line": solved["line"]} | cards))
-    assert ok("replay", row, "--variant", "spider-1") == wanted
-    assert ok("replay", "spider-1/native/5", "--line", solved["line"]) == wanted
-
-
-def test_the_solution_of_a_game_under_way_replays_on_its_board(ok, winnable, tmp_path, solved):
-    board = middle_of(solved)
-    path, solution = board_file(tmp_path, changed(board, numbering="native", seed=5)), tmp_path / "solution.json"
-    solution.write_text(ok("solve", "--board", path, "--format", "json"))
-    found = json.loads(solution.read_text())
-    assert (found["numbering"], found["seed"]) == (None, None)
-    assert ok("replay", solution).endswith(f"won in {found['moves']} moves\n")
-    assert ok("deal", solution, "--format", "json") == ok("deal", path, "--format", "json")
-
-
-def test_replay_shortens_and_makes_a_page(ok, winnable, tmp_path, solved):
-    page = tmp_path / "win.html"
-    code, out, err = winnable("replay", "--variant", "spider-1", "--seed", 5, "--shorten", "--html", page)
-    assert (code, out, err) == (0, "", f"wrote {page}\n")
-    assert page.read_text().lower().startswith("<!doctype html>")
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "expected"),
-    [
-        (("--line", "ab"), 3, "move 1: "),
-        (("--line", "zz"), 3, "move 1: 'zz'"),
-        (("--from", "9", "--to", "8"), 2, "--from 9 --to 8"),
-        (("--to", "9999"), 2, "the line has moves 1 to"),
-        (("--nodes", "1"), 3, "spider-1/native/5: unsettled at 1 positions"),
-        (("--html", "x.html", "--from", "500", "--to", "1"), 2, "--html shows the whole line"),
-        (("--html", "x.html", "--format", "json"), 2, "leave out --from, --to and --format json"),
-        (("--html", "nowhere/x.html"), 2, "--html nowhere/x.html: there is no directory nowhere"),
-    ],
-)
-def test_what_cannot_be_replayed_is_told(winnable, words, code, expected):
-    got, out, err = winnable("replay", "--variant", "spider-1", "--seed", 5, *words)
-    assert (got, out) == (code, "")
-    assert expected in err
-
-
-@pytest.mark.parametrize(
-    ("change", "code", "expected"),
-    [
-        ({"line": 5}, 3, "line: 5"),
-        ({"seed": "x"}, 3, "seed: 'x', but deal names spider-1/native/5"),
-        ({"seed": "x", "deal": None}, 3, "seed 'x'"),
-        ({"seed": -1, "deal": None}, 3, "seed -1"),
-        ({"seed": None, "deal": None}, 3, "neither columns nor a seed"),
-        ({"variant": "spider-9"}, 3, "spider-9"),
-        ({"numbering": "mine", "deal": None}, 3, "numbering: 'mine'"),
-        ({"deal": "spider-1/native/x"}, 3, "seed 'x'"),
-    ],
-)
-def test_a_wrong_solution_is_told(winnable, tmp_path, solved, change, code, expected):
-    path = tmp_path / "solved.json"
-    path.write_text(json.dumps(solved | change))
-    got, out, err = winnable("replay", path)
-    assert (got, out) == (code, "")
-    assert expected in err
-    assert path.name in err
-
-
-# ---- variants
-
-
-def test_variants_are_listed_and_described(ok):
-    text = ok("variants")
-    listed = json.loads(ok("variants", "--format", "json"))
-    assert [entry["id"] for entry in listed] == variant_ids()
-    for entry in listed:
-        assert f"{entry['id']} ({entry['name']}; " in text
-        assert entry["description"] == load_variant(entry["id"]).describe()
-        assert entry["rules_hash"] == load_variant(entry["id"]).rules_hash
-
-
-def test_a_variant_of_ones_own_is_checked(ok, winnable, tmp_path):
-    path = tmp_path / "mine.toml"
-    text = (
-        (VARIANTS / "spiderette.toml").read_text().replace('"spiderette"', '"mine"').replace('"Spiderette"', '"Mine"')
-    )
-    path.write_text(text)
-    out = ok("variants", "check", path)
-    assert out.startswith(f"{path}: fine\nmine (Mine; ")
-    for words in (("variants", "check", path, "--format", "json"), ("variants", "--format", "json", "check", path)):
-        assert json.loads(ok(*words))["columns"] == [1, 2, 3, 4, 5, 6, 7]
-    path.write_text(text.replace('"blocked"', '"block"'))
-    code, out, err = winnable("variants", "check", path)
-    assert (code, out) == (3, "")
-    assert str(path) in err
-    assert 'deal is "block"; allowed: "blocked"' in err
-
-
-# ---- bench
-
-
-def test_bench_prints_the_signature_and_the_speed(ok):
-    from pipeline.version import SIGNATURE
-
-    found = json.loads(ok("bench", "--seconds", 0, "--format", "json"))
-    assert list(found) == ["signature", "positions_per_second"]
-    assert found["signature"] == SIGNATURE
-    assert found["positions_per_second"] > 10_000
-    assert ok("bench", "--seconds", 0).startswith(f"signature: {SIGNATURE}\n")
-
-
-def test_a_bench_mismatch_is_four(winnable, monkeypatch):
-    monkeypatch.setattr("pipeline.version.SIGNATURE", 1)
-    code, out, err = winnable("bench", "--seconds", 0)
-    assert code == 4
-    assert out.startswith("signature: ")
-    assert "bench mismatch" in err
-
-
-# ---- boards with unseen cards, streams of boards, names of deals
-
-UNSEEN = Path(__file__).parents[1] / "fixtures" / "boards" / "unseen.txt"
-
-
-def test_hint_advises_on_a_board_with_unseen_cards(ok, winnable):
-    words = ("hint", UNSEEN, "--fillings", "5", "--nodes", "3000", "--draw", "2")
-    found = json.loads(ok(*words, "--format", "json"))
-    assert (found["unseen"], found["fillings"], found["draw"], found["node_limit"]) == (23, 5, 2, 3000)
-    text = ok(*words)
-    assert text == ok(*words)
-    assert text.startswith("23 unseen cards")
-    assert "assumed: " in text
-    assert [line.split("  ")[-1] for line in text.splitlines()[2:-2]] == [move["text"] for move in found["moves"]]
-    for command in ("solve", "replay", "deal"):
-        code, _, err = winnable(command, UNSEEN)
-        assert (code, "column 1" in err, "XX" in err) == (3, True, True)
-    code, _, err = winnable("hint", "spider-1/native/1", "--draw", "2")
-    assert (code, "--draw" in err) == (2, True)
-
-
-def test_a_stock_that_can_never_be_dealt_is_told(ok):
-    board = UNSEEN.with_name("too-few-to-deal.txt")
-    for command in ("solve", "hint"):
-        said = ok(command, board)
-        assert "lost" in said.splitlines()[0]
-        assert "3 cards" in said.splitlines()[-1]
-    assert "never" not in ok("hint", "simple-simon/native/68")
+# ---- deals by name, many boards, what one command writes and another reads
 
 
 @pytest.mark.parametrize(
@@ -564,36 +234,6 @@ def test_what_is_missing_or_too_much_is_named(winnable, monkeypatch, words, text
     assert (got, out) == (code, "")
     assert expected in err
     assert "Traceback" not in err
-
-
-def test_an_id_comes_back_and_every_line_gets_a_line():
-    from pipeline.pools.stream import answer_stream
-
-    board = board_json(deal(SPIDER_1, 5))
-    lines = [
-        json.dumps(board | {"id": 7}),
-        '{"id": "x", "deal": "spider-1/native/5"}',
-        '{"id": null, "what": 1}',
-        "",
-        "spider-1/pysol/#1",
-        json.dumps(board | {"id": [1, {"a": 2**60}]}),
-        '{"id": 1, "variant": "spider-1", "seed": "5"}',
-        '{"id": 2, "tableau piles": []}',
-    ]
-    answers = [json.loads(answer) for answer in answer_stream(lines)]
-    assert len(answers) == len(lines)
-    assert [answer.get("id", "none") for answer in answers] == [
-        7,
-        "x",
-        None,
-        "none",
-        "none",
-        [1, {"a": str(2**60)}],
-        1,
-        2,
-    ]
-    assert ["error" in answer for answer in answers] == [False, False, True, True, False, False, False, True]
-    assert "--variant V" in answers[-1]["error"]
 
 
 def test_many_boards_are_settled_into_a_table(ok, winnable, tmp_path):
