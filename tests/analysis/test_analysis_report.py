@@ -7,6 +7,8 @@ import itertools
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from dataset_rows import Row, table_of
 
@@ -315,3 +317,16 @@ def test_rows_say_the_same_together_and_a_few_at_a_time(made_up, wanted):
     assert parts.moves.quantiles().mean == pytest.approx(np.mean([r.moves for r in won]))
     had = np.array([r.seed for r in plain])
     assert parts.missing_at == plans.missing(had, wanted)
+
+
+def test_a_sample_keeps_no_rows(made_up):
+    rows, held = table_of(made_up("spider-1", range(5000))), []
+
+    def tables():
+        for part in range(20):
+            held.append(pa.total_allocated_bytes())
+            copy = rows.take(np.arange(len(rows)))
+            yield copy.set_column(0, rows.schema.field(0), pc.add(copy["seed"], part * len(rows)))
+
+    assert sample_of(tables(), load_variant("spider-1"), "native").searched == 20 * len(rows)
+    assert max(held) < held[0] + 3 * rows.nbytes

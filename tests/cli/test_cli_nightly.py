@@ -15,9 +15,11 @@ from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.game.variants import load_variant
 from pipeline.runs import run as runs
+from pipeline.runs import settling
 from pipeline.runs.night import DEFAULTS, Night, Nights
 from pipeline.runs.settings import Deals
 from pipeline.solver import Outcome
+from pipeline.tuning import trial
 
 ONE, TWO = "2026-11-29", "2026-11-30"
 SPIDER_4 = Partition("spider-4", "native")
@@ -64,6 +66,7 @@ class Settler:
 def settler(monkeypatch):
     """What settles, in this process."""
     made = Settler()
+    assert settling.run is trial.run is runs.run  # imported later, they would keep this one for other tests
     monkeypatch.setenv("WINNABLE_EXECUTOR", "inline")
     monkeypatch.setattr(runs, "run", partial(runs.run, settler=made, solver=made.identity()))
     return made
