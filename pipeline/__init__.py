@@ -62,30 +62,20 @@ __all__ = [
     "win_rate",
 ]
 
-_HOMES = {
-    "board_text": "pipeline.game.forms",
-    "board_json": "pipeline.game.forms",
-    "wilson": "pipeline.analysis.statistics",
-    "win_rate": "pipeline.analysis.statistics",
-    "paired_ratio": "pipeline.analysis.statistics",
-    "compare_paired": "pipeline.analysis.statistics",
-    "Board": "pipeline.game.boards",
-    "Outcome": "pipeline.solver",
-    "Solver": "pipeline.solver",
-    "Variant": "pipeline.game.variants",
-    "__version__": "pipeline.version",
-    "advise": "pipeline.pools.advice",
-    "daily": "pipeline.pools.daily",
-    "deal": "pipeline.game.deals",
-    "hint": "pipeline.pools.hint",
-    "load_outcomes": "pipeline.dataset.loading",
-    "load_variant": "pipeline.game.variants",
-    "named_deal": "pipeline.game.deals",
-    "read_board": "pipeline.game.forms",
-    "read_variant": "pipeline.game.variants",
-    "solve": "pipeline.solver",
-    "variant_ids": "pipeline.game.variants",
+_NAMES = {
+    "pipeline.analysis.statistics": ("compare_paired", "paired_ratio", "wilson", "win_rate"),
+    "pipeline.dataset.loading": ("load_outcomes",),
+    "pipeline.game.boards": ("Board",),
+    "pipeline.game.deals": ("deal", "named_deal"),
+    "pipeline.game.forms": ("board_json", "board_text", "read_board"),
+    "pipeline.game.variants": ("Variant", "load_variant", "read_variant", "variant_ids"),
+    "pipeline.pools.advice": ("advise",),
+    "pipeline.pools.daily": ("daily",),
+    "pipeline.pools.hint": ("hint",),
+    "pipeline.solver": ("Outcome", "Solver", "solve"),
+    "pipeline.version": ("__version__",),
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def settle(

@@ -143,7 +143,11 @@ class Solver:
         if folds(variant):
             columns = tuple(tuple(card & 15 for card in column) for column in columns)
             stock = tuple(card & 15 for card in stock)
-        return search.solve(Start(columns, board.face_down, stock, board.sets_done), node_limit)
+        try:
+            return search.solve(Start(columns, board.face_down, stock, board.sets_done), node_limit)
+        except MemoryError:
+            self._searches.clear()  # what they hold may be most of it
+            raise
 
     def _weights(self, variant: Variant) -> Parameters | str:
         """Return what a variant is searched with, weights or the name of a shipped set."""

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator, PercentFormatter
 
 from pipeline.analysis.samples import Sample
-from pipeline.analysis.statistics import Counts, Curve, won_within_curve
+from pipeline.analysis.statistics import Counts, Curve, WinRate, won_within_curve
 from pipeline.analysis.tables import limit_text
 
 INK, FAINT, WON, BAND, OPEN, MARK = "#010101", "#010102", "#010103", "#010104", "#010105", "#010106"
@@ -110,17 +110,12 @@ def moves_figure(sample: Sample, prefix: str) -> str:
         return _svg(figure, prefix)
 
 
-def trend_figure(dates: Sequence[str], points: Sequence[tuple[float, float, float, float]], prefix: str) -> str:
-    """Draw win rates over dates: a falling green line over a wider gap is a backlog, a falling upper line is losses.
-
-    Parameters
-    ----------
-    points
-        For each date the lower end of the interval, the proved rate, the upper bound, the upper end of the interval.
-    """
+def trend_figure(dates: Sequence[str], rates: Sequence[WinRate], prefix: str) -> str:
+    """Draw win rates over dates: a falling green line over a wider gap is a backlog, a falling upper line is losses."""
     with _styled(), _axes(height=2.6, below=0.35) as (figure, axes):
         places = range(len(dates))
-        low, proved, upper, high = zip(*points, strict=True)
+        proved, upper = [rate.proved for rate in rates], [rate.upper_bound for rate in rates]
+        low, high = zip(*(rate.interval for rate in rates), strict=True)
         axes.fill_between(places, low, high, color=BAND, linewidth=0)
         axes.fill_between(places, proved, upper, color=OPEN, linewidth=0)
         axes.plot(places, upper, "--", color=MARK, linewidth=1.2)
@@ -181,8 +176,8 @@ def _svg(figure: Figure, prefix: str) -> str:
 def inline_svg(text: str, prefix: str) -> str:
     """Return an SVG file as an element of an HTML page.
 
-    Drops the XML prologue, metadata, document styles, fixed size, namespaces, indentation and ids that nothing refers to;
-    rounds coordinates to hundredths; prefixes ids; turns placeholder colours into `var(--name)`.
+    Drops the XML prologue, metadata, document styles, fixed size, namespaces, indentation, and ids that nothing refers
+    to; rounds coordinates to hundredths; prefixes ids; turns placeholder colours into `var(--name)`.
 
     Parameters
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from markupsafe import Markup
 from pipeline.analysis.figures import trend_figure
 from pipeline.analysis.published import percent
 from pipeline.analysis.report import GENERATOR
-from pipeline.analysis.tables import number, title
+from pipeline.analysis.statistics import WinRate, win_rate
+from pipeline.analysis.tables import interval_text, number, title
 from pipeline.analysis.templating import environment
 from pipeline.errors import DataError
 from pipeline.game.variants import load_variant, variant_ids
@@ -26,14 +28,7 @@ class Point:
     """One variant's figures in one night's report."""
 
     date: str
-    deals: int
-    won: int
-    lost: int
-    unsettled: int
-    proved: float
-    upper_bound: float
-    low: float
-    high: float
+    rate: WinRate
     node_limit: int
 
 
@@ -43,34 +38,19 @@ class NightHead:
 
     Attributes
     ----------
+    summary
+        The night's `summary.json`.
     previous
         Date of the last night before it that has a report, if there is one.
-    new, won, lost, unsettled
-        Deals settled for the first time, by verdict.
-    retried, retry_settled
-        Deals searched again at a larger limit, and those of them now settled.
-    left, failed
-        Deals planned and not settled; those that failed are named.
-    lines
-        Stored lines replayed.
-    losses
-        Lost deals proved again, each by a checked certificate.
+    new, retried
+        Over all variants the deals settled for the first time, and those searched again at a larger limit: `deals`
+        planned, `won`, `lost`, `unsettled`, and `missing` without an outcome.
     """
 
-    date: str
+    summary: dict[str, Any]
     previous: str | None
-    new: int
-    won: int
-    lost: int
-    unsettled: int
-    retried: int
-    retry_settled: int
-    left: int
-    failed: tuple[str, ...]
-    lines: int
-    losses: int
-    seconds: float
-    solver: str
+    new: Counter[str]
+    retried: Counter[str]
 
 
 def night_head(summary: dict[str, Any], reports: Path) -> NightHead:
@@ -81,28 +61,12 @@ def night_head(summary: dict[str, Any], reports: Path) -> NightHead:
     reports
         The directory of all nights, for the link to the night before.
     """
-
-    def total(what: str, key: str) -> int:
-        return sum(entry[what][key] for entry in summary["variants"])
-
-    date = summary["date"]
-    earlier = [day for day in _dates(reports) if day < date]
-    return NightHead(
-        date=date,
-        previous=earlier[-1] if earlier else None,
-        new=total("new", "deals") - total("new", "missing"),
-        won=total("new", "won"),
-        lost=total("new", "lost"),
-        unsettled=total("new", "unsettled"),
-        retried=total("retried", "deals") - total("retried", "missing"),
-        retry_settled=total("retried", "won") + total("retried", "lost"),
-        left=total("new", "missing"),
-        failed=tuple(summary["failed"]),
-        lines=summary["verified"]["lines"],
-        losses=summary["verified"]["losses"],
-        seconds=summary["seconds"],
-        solver=summary["solver"],
-    )
+    earlier = [date for date in _dates(reports) if date < summary["date"]]
+    new, retried = Counter[str](), Counter[str]()
+    for entry in summary["variants"]:
+        new.update(entry["new"])
+        retried.update(entry["retried"])
+    return NightHead(summary, earlier[-1] if earlier else None, new, retried)
 
 
 def next_pages(reports: Path) -> dict[Path, str]:
@@ -140,7 +104,7 @@ class Trend:
         """Say what moved since the night before: a backlog of unsettled deals, or deals proved lost."""
         if len(self.points) < 2:
             return ""
-        before, now = self.points[-2:]
+        before, now = (point.rate for point in self.points[-2:])
         moved = f"Proved {percent(before.proved)}, now {percent(now.proved)}"
         if now.proved >= before.proved:
             return f"{moved}."
@@ -169,7 +133,7 @@ def nights_page(reports: Path) -> str:
     nights = {date: points for date, points in nights.items() if points}
     labels = list(dict.fromkeys(label for date in reversed(nights) for label in nights[date]))
     trends = [_trend(place, label, nights) for place, label in enumerate(labels)]
-    made = environment(percent=percent, number=number)
+    made = environment(percent=percent, number=number, interval=interval_text)
     return made.get_template("nights.html").render(
         trends=trends, dates=list(reversed(nights)), nights=nights, generator=GENERATOR
     )
@@ -194,25 +158,14 @@ def _label(entry: dict[str, Any]) -> str:
 
 
 def _point(entry: dict[str, Any], date: str) -> Point:
-    low, high = entry["interval"]
-    return Point(
-        date=date,
-        deals=int(entry["deals"]),
-        won=int(entry["won"]),
-        lost=int(entry["lost"]),
-        unsettled=int(entry["unsettled"]),
-        proved=float(entry["proved_win_rate"]),
-        upper_bound=float(entry["upper_bound"]),
-        low=float(low),
-        high=float(high),
-        node_limit=int(entry["node_limit"]),
-    )
+    deals, won, lost, node_limit = (int(entry[key]) for key in ("deals", "won", "lost", "node_limit"))
+    return Point(date, win_rate(deals, won, lost), node_limit)
 
 
 def _trend(place: int, label: str, nights: dict[str, dict[str, Point]]) -> Trend:
     points = tuple(night[label] for night in nights.values() if label in night)
     figure = None
     if len(points) > 1:
-        rates = [(point.low, point.proved, point.upper_bound, point.high) for point in points]
-        figure = Markup(trend_figure([point.date for point in points], rates, f"n{place}"))
+        dates, rates = zip(*((point.date, point.rate) for point in points), strict=True)
+        figure = Markup(trend_figure(dates, rates, f"n{place}"))
     return Trend(label, points, figure)

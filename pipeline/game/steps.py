@@ -7,6 +7,7 @@ from typing import Any
 from pipeline.game.boards import Board
 from pipeline.game.cards import card_text, cards_text
 from pipeline.game.forms import board_json
+from pipeline.game.lines import encode_line
 from pipeline.game.moves import DEAL
 from pipeline.game.rules import Played, Position, sequence_points, spider_score, walk
 
@@ -37,6 +38,23 @@ def step_text(position: Position, played: Played) -> str:
         else:
             parts.append(f"turns up {card_text(position.columns[event.column][-1])}{where}")
     return ", ".join(parts)
+
+
+def step_json(position: Position, played: Played) -> dict[str, Any]:
+    """Return a move as a JSON object for programs, from its record and the position right after it.
+
+    `text` is the move in words, `line` its compact text; `source` and `target` are columns, from 1, and null for a
+    stock deal; `cards` those moved, bottom to top, or dealt.
+    """
+    deals = played.move == DEAL
+    return {
+        "text": step_text(position, played),
+        "line": encode_line([played.move]),
+        "deal": deals,
+        "source": None if deals else played.move.source + 1,
+        "target": None if deals else played.move.target + 1,
+        "cards": [card_text(card) for card in played.cards],
+    }
 
 
 def frame(position: Position, number: int, played: Played | None) -> dict[str, Any]:

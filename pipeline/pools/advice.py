@@ -13,14 +13,14 @@ from typing import Any
 
 from pipeline.analysis.statistics import WinRate, win_rate
 from pipeline.game.boards import Board
-from pipeline.game.cards import UNSEEN, card_text
+from pipeline.game.cards import UNSEEN
 from pipeline.game.fillings import fillings
 from pipeline.game.forms import identity_json
-from pipeline.game.lines import encode_line, parse_line
+from pipeline.game.lines import parse_line
 from pipeline.game.moves import DEAL, Move
 from pipeline.game.numbers import whole_number
 from pipeline.game.rules import Played, Position
-from pipeline.game.steps import step_text
+from pipeline.game.steps import step_json
 from pipeline.pools.hint import HINT_LIMIT
 from pipeline.solver import Solver
 
@@ -37,10 +37,8 @@ class Tally:
 
     Attributes
     ----------
-    move, text
-        The move, and what it does in words; None and "" for the board itself.
-    cards
-        Those moved or dealt, 0 where unseen.
+    move, step
+        The move, and the same as a JSON object (see `step_json`); None for the board itself.
     won, lost, unsettled
         Fillings by the verdict on the position after the move.
     begins
@@ -48,12 +46,16 @@ class Tally:
     """
 
     move: Move | None
-    text: str = ""
-    cards: tuple[int, ...] = ()
+    step: dict[str, Any] | None = None
     won: int = 0
     lost: int = 0
     unsettled: int = 0
     begins: int = 0
+
+    @property
+    def text(self) -> str:
+        """What the move does in words; empty for the board itself."""
+        return str(self.step["text"]) if self.step else ""
 
     def count(self, verdict: str) -> None:
         """Add a filling."""
@@ -134,8 +136,7 @@ def advise(
 def _tallies(board: Board) -> Iterator[Tally]:
     for move in Position(board).legal_moves() if not Position(board).won else ():
         position = Position(board)
-        played = position.play(move)
-        yield Tally(move, step_text(position, played), played.cards)
+        yield Tally(move, step_json(position, position.play(move)))
 
 
 def _judge(advice: Advice, filled: Board, solver: Solver) -> None:
@@ -174,22 +175,7 @@ def advice_json(advice: Advice) -> dict[str, Any]:
         "node_limit": advice.node_limit,
         "assumed": ASSUMED,
         "start": _tally_json(advice.start),
-        "moves": [_move_json(tally) | _tally_json(tally) for tally in advice.moves],
-    }
-
-
-def _move_json(tally: Tally) -> dict[str, Any]:
-    move = tally.move
-    assert move is not None
-    deals = move == DEAL
-    return {
-        "text": tally.text,
-        "line": encode_line([move]),
-        "deal": deals,
-        "source": None if deals else move.source + 1,
-        "target": None if deals else move.target + 1,
-        "cards": [card_text(card) for card in tally.cards],
-        "begins": tally.begins,
+        "moves": [(tally.step or {}) | {"begins": tally.begins} | _tally_json(tally) for tally in advice.moves],
     }
 
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.game.boards import Board, check_board
-from pipeline.game.cards import card_text
 from pipeline.game.forms import identity_json
 from pipeline.game.lines import encode_line, parse_line
 from pipeline.game.moves import DEAL, Move
 from pipeline.game.rules import Position, walk
-from pipeline.game.steps import step_text
+from pipeline.game.steps import step_json
 from pipeline.game.variants import Variant
 from pipeline.referee.replay import verify_line
 from pipeline.solver import Outcome, Solver
@@ -57,10 +56,15 @@ class Hint:
     @property
     def text(self) -> str:
         """The move in words, such as ``"7S 6S: column 3 -> column 8, turns up KD"``; empty without a move."""
+        return str(self.step["text"]) if self.step else ""
+
+    @property
+    def step(self) -> dict[str, Any] | None:
+        """The move as a JSON object (see `step_json`), and whether it is `proved`; None without a move."""
         if self.move is None:
-            return ""
+            return None
         position = Position.of(self.board)
-        return step_text(position, position.play(self.move))
+        return {"proved": self.proved} | step_json(position, position.play(self.move))
 
 
 def hint(board: Board, node_limit: int = HINT_LIMIT, solver: Solver | None = None) -> Hint:
@@ -185,9 +189,8 @@ def hint_json(found: Hint) -> dict[str, Any]:
     `line` is the whole line that wins from here as compact text, null unless won; `moves` counts its moves.
     `positions` and `expanded` are 0 where it was known from an earlier board.
 
-    `move` is null without a move; else `proved` says whether it begins a winning line, `text` is the move in words,
-    `line` its compact text, and `source`, `target` (columns, from 1; null for a stock deal) and `cards` (bottom to
-    top; those dealt for a deal) are for programs.
+    `move` is null without a move; else `proved` says whether it begins a winning line, and the rest which move it is
+    (see `step_json`).
     """
     outcome = found.outcome
     return identity_json(found.board) | {
@@ -197,19 +200,5 @@ def hint_json(found: Hint) -> dict[str, Any]:
         "node_limit": outcome.node_limit,
         "line": found.line,
         "moves": outcome.moves,
-        "move": None if found.move is None else _move_json(found, found.move),
-    }
-
-
-def _move_json(found: Hint, move: Move) -> dict[str, Any]:
-    deals = move == DEAL
-    cards = Position.of(found.board).play(move).cards
-    return {
-        "proved": found.proved,
-        "text": found.text,
-        "line": encode_line([move]),
-        "deal": deals,
-        "source": None if deals else move.source + 1,
-        "target": None if deals else move.target + 1,
-        "cards": [card_text(card) for card in cards],
+        "move": found.step,
     }

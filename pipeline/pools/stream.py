@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pipeline.errors import BoardError, DataError, SolverFault
-from pipeline.game.boards import has_unseen
+from pipeline.game.boards import Board, has_unseen
 from pipeline.game.deals import is_deal_name
-from pipeline.game.forms import Game, identity_json, read_game
+from pipeline.game.forms import identity_json, read_board
 from pipeline.game.numbers import json_text
 from pipeline.game.variants import Variant
 from pipeline.game.variants.table import FILE_BYTES
 from pipeline.pools.advice import advice_json, advise
 from pipeline.pools.hint import HINT_LIMIT, Guide, hint_json
-from pipeline.solver import DEFAULT_LIMIT, Outcome, Solver
+from pipeline.solver import DEFAULT_LIMIT, Solver
+
+_OUTCOME = ("verdict", "positions", "expanded", "node_limit", "moves", "deals", "score", "line")
 
 
 def answer_stream(
@@ -46,59 +48,22 @@ def answer_stream(
         After the last answer, if the line found for one of the boards did not replay.
     """
     guide = Guide(node_limit, solver)
+    board_of = _reader(variant, prepare, unseen=True)
     fault: SolverFault | None = None
-    seen: set[str] = set()
     for number, text in enumerate(lines, 1):
         answer: dict[str, Any]
         try:
-            board = read_line(text, number, variant, unseen=True).board
-            if board.variant.rules_hash not in seen:
-                seen.add(board.variant.rules_hash)
-                prepare(board.variant)
+            board = board_of(text, number)
             if has_unseen(board):
                 answer = advice_json(advise(board, node_limit=node_limit, solver=guide.solver))
             else:
                 answer = hint_json(guide.hint(board))
-        except DataError as error:
-            answer = {"error": str(error)}
-        except SolverFault as error:
-            answer, fault = {"error": str(error)}, error
-        except MemoryError:
-            answer = {"error": f"line {number}: out of memory at {node_limit} positions"}
-            guide.solver = Solver()
+        except (DataError, SolverFault, MemoryError) as error:
+            answer = {"error": _explained(error, number, node_limit)}
+            fault = error if isinstance(error, SolverFault) else fault
         yield json_text(mark_of(text) | answer)
     if fault is not None:
         raise fault
-
-
-def read_line(text: str, number: int, variant: Variant | None, *, unseen: bool = False) -> Game:
-    """Return the board of a line, and the moves beside it.
-
-    Raises
-    ------
-    BoardError
-        It holds none; names the line.
-    """
-    if len(text) > FILE_BYTES:
-        raise BoardError(f"line {number}: larger than {FILE_BYTES:,} bytes; not a board")
-    text = text.strip("\ufeff \t\r\n")
-    if not (text.startswith("{") or is_deal_name(text)):
-        raise BoardError(
-            f"line {number}: {text!r:.60} is not a board: expected a JSON object, or a deal's name, a line"
-        )
-    return read_game(text, variant=variant, name=f"line {number}", unseen=unseen)
-
-
-def mark_of(text: str) -> dict[str, Any]:
-    """Return the `id` of a line that has one, as an object of that key."""
-    if len(text) <= FILE_BYTES and '"id"' in text:
-        try:
-            fields = json.loads(text)
-        except (ValueError, RecursionError):
-            return {}
-        if isinstance(fields, dict) and "id" in fields:
-            return {"id": fields["id"]}
-    return {}
 
 
 def settle_lines(
@@ -116,26 +81,68 @@ def settle_lines(
         As for `answer_stream`; blank lines are passed over.
     """
     solver = solver or Solver()
-    seen: set[str] = set()
+    board_of = _reader(variant, prepare)
     blank = dict.fromkeys(("variant", "numbering", "seed", "deal", *_OUTCOME))
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
         row: dict[str, Any] = {"row": number, "id": mark_of(text).get("id")} | blank | {"error": None}
         try:
-            board = read_line(text, number, variant).board
+            board = board_of(text, number)
             row |= identity_json(board)
-            if board.variant.rules_hash not in seen:
-                seen.add(board.variant.rules_hash)
-                prepare(board.variant)
-            outcome: Outcome = solver.solve(board, node_limit)
+            outcome = solver.solve(board, node_limit)
             row |= {key: getattr(outcome, key) for key in _OUTCOME}
-        except (DataError, SolverFault) as error:
-            row["error"] = str(error)
-        except MemoryError:
-            row["error"] = f"line {number}: out of memory at {node_limit} positions"
-            solver = Solver()
+        except (DataError, SolverFault, MemoryError) as error:
+            row["error"] = _explained(error, number, node_limit)
         yield row
 
 
-_OUTCOME = ("verdict", "positions", "expanded", "node_limit", "moves", "deals", "score", "line")
+def _explained(error: Exception, number: int, node_limit: int) -> str:
+    out_of_memory = f"line {number}: out of memory at {node_limit} positions"
+    return out_of_memory if isinstance(error, MemoryError) else str(error)
+
+
+def _reader(
+    variant: Variant | None, prepare: Callable[[Variant], None], *, unseen: bool = False
+) -> Callable[[str, int], Board]:
+    """Return what reads the board of a line with a number, and calls `prepare` before the first board of each game."""
+    prepared: set[str] = set()
+
+    def board_of(text: str, number: int) -> Board:
+        board = read_line(text, number, variant, unseen=unseen)
+        if board.variant.rules_hash not in prepared:
+            prepared.add(board.variant.rules_hash)
+            prepare(board.variant)
+        return board
+
+    return board_of
+
+
+def read_line(text: str, number: int, variant: Variant | None, *, unseen: bool = False) -> Board:
+    """Return the board of a line.
+
+    Raises
+    ------
+    BoardError
+        It holds none; names the line.
+    """
+    if len(text) > FILE_BYTES:
+        raise BoardError(f"line {number}: larger than {FILE_BYTES:,} bytes; not a board")
+    text = text.strip("\ufeff \t\r\n")
+    if not (text.startswith("{") or is_deal_name(text)):
+        raise BoardError(
+            f"line {number}: {text!r:.60} is not a board: expected a JSON object, or a deal's name, a line"
+        )
+    return read_board(text, variant=variant, name=f"line {number}", unseen=unseen)
+
+
+def mark_of(text: str) -> dict[str, Any]:
+    """Return the `id` of a line that has one, as an object of that key."""
+    if len(text) <= FILE_BYTES and '"id"' in text:
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError):
+            return {}
+        if isinstance(fields, dict) and "id" in fields:
+            return {"id": fields["id"]}
+    return {}

@@ -17,6 +17,7 @@ from pipeline.game.rules import Position, replay
 from pipeline.game.variants import load_variant
 from pipeline.pools.stream import answer_stream
 from pipeline.referee.replay import verify_line
+from pipeline.solver import Solver
 
 UNSEEN = Path(__file__).parents[1] / "fixtures" / "boards" / "unseen.txt"
 
@@ -90,6 +91,24 @@ def test_the_stream_answers_while_it_is_open(solved):
         process.stdin.close()
         assert process.stdout.read() == ""
         assert process.wait(30) == 0
+
+
+def test_a_board_too_large_for_memory_is_answered_and_the_next_one_is_solved(monkeypatch):
+    searched, solver = [], Solver()
+
+    def search(self, start, node_limit):
+        searched.append(self)
+        raise MemoryError
+
+    lines = iter(["spider-1/native/1", "spider-1/native/1", "spider-1/native/1"])
+    with monkeypatch.context() as patched:
+        patched.setattr("pipeline.engine.search.Search.solve", search)
+        answers = answer_stream(lines, 1000, solver=solver)
+        for number in (1, 2):
+            error = json.loads(next(answers))["error"]
+            assert (f"line {number}" in error, "1000 positions" in error) == (True, True)
+    assert searched[0] is not searched[1]  # its memory was given back
+    assert json.loads(next(answers))["verdict"] == "won"
 
 
 def test_a_fault_in_the_stream_is_answered_and_ends_it_with_four(monkeypatch):
