@@ -105,7 +105,7 @@ class Trend:
         if len(self.points) < 2:
             return ""
         before, now = (point.rate for point in self.points[-2:])
-        moved = f"Proved {percent(before.proved)}, now {percent(now.proved)}"
+        moved = f"Proved {percent(before.proved, now.digits)}, now {percent(now.proved, now.digits)}"
         if now.proved >= before.proved:
             return f"{moved}."
         more = now.unsettled - before.unsettled

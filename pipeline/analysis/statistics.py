@@ -41,6 +41,11 @@ class WinRate:
     upper_bound: float
     interval: Interval
 
+    @property
+    def digits(self) -> int:
+        """The decimals of a percentage, so that a single deal of the sample shows; two at least."""
+        return max(2, len(str(self.deals - 1)) - 2)
+
 
 @dataclass(frozen=True, slots=True)
 class Quantiles:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pipeline.analysis.published import percent
 from pipeline.analysis.report import Report, VariantReport, report_json
-from pipeline.analysis.statistics import Interval
+from pipeline.analysis.statistics import WinRate
 
 WIDTH = 100
 NAMED = 5  # runs that a message names one by one
@@ -136,9 +136,9 @@ def _rates(report: Report) -> Section:
                 number(rate.won),
                 number(rate.lost),
                 number(rate.unsettled),
-                percent(rate.proved),
-                percent(rate.upper_bound),
-                interval_text(rate.interval),
+                percent(rate.proved, rate.digits),
+                percent(rate.upper_bound, rate.digits),
+                interval_text(rate),
                 number(entry.node_limit),
             )
         )
@@ -159,9 +159,9 @@ def title(name: str, numbering: str) -> str:
     return name if numbering == "native" else f"{name} ({numbering} deals)"
 
 
-def interval_text(interval: Interval) -> str:
-    """Return an interval of rates."""
-    return f"{percent(interval.low)} to {percent(interval.high)}"
+def interval_text(rate: WinRate) -> str:
+    """Return the interval of a rate."""
+    return f"{percent(rate.interval.low, rate.digits)} to {percent(rate.interval.high, rate.digits)}"
 
 
 def status_text(status: str) -> str:
@@ -189,8 +189,8 @@ def searched_text(entry: VariantReport) -> str:
     if not rate.deals:
         return f"{entry.label}: no deal was searched."
     return (
-        f"{entry.label}: of the {number(rate.deals)} deals searched {percent(rate.proved)} are proved won, at most "
-        f"{percent(rate.upper_bound)} can be (95% interval {interval_text(rate.interval)})."
+        f"{entry.label}: of the {number(rate.deals)} deals searched {percent(rate.proved, rate.digits)} are proved "
+        f"won, at most {percent(rate.upper_bound, rate.digits)} can be (95% interval {interval_text(rate)})."
     )
 
 
@@ -244,7 +244,7 @@ def _published(report: Report) -> Section:
                     number(known.deals),
                     limit_text(known.node_limit) if known.node_limit else "other",
                     "-" if known.proved is None else percent(known.proved),
-                    "-" if figure.ours is None else percent(figure.ours),
+                    "-" if figure.ours is None else percent(figure.ours, entry.rate.digits),
                 )
             )
     header = ("variant", "published by", "deals", "limit", "theirs", "ours")

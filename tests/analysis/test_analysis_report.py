@@ -15,7 +15,7 @@ from dataset_rows import Row, table_of
 from pipeline.analysis import published, report, tables
 from pipeline.analysis.plans import Plans, planned
 from pipeline.analysis.samples import sample_of
-from pipeline.analysis.statistics import wilson
+from pipeline.analysis.statistics import wilson, win_rate
 from pipeline.dataset.manifest import Plan, RunRecord
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition
@@ -330,3 +330,10 @@ def test_a_sample_keeps_no_rows(made_up):
 
     assert sample_of(tables(), load_variant("spider-1"), "native").searched == 20 * len(rows)
     assert max(held) < held[0] + 3 * rows.nbytes
+
+
+def test_of_a_million_deals_each_one_shows():
+    rate = win_rate(1_000_000, 999_994, 2)
+    assert published.percent(rate.proved, rate.digits) == "99.9994%"
+    assert tables.interval_text(rate).endswith("to 99.9999%")
+    assert [win_rate(deals, deals, 0).digits for deals in (1, 1000, 10_000, 10_001, 100_000)] == [2, 2, 2, 3, 3]
