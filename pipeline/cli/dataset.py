@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXPORTS = ("csv", "json", "jsonl")
 
 
-def _existing(data: Path) -> Store:
+def existing(data: Path) -> Store:
     """Return the dataset of a directory.
 
     Raises
@@ -101,7 +101,7 @@ def verify(
     """
     if repair and not sample is lost is None:
         raise click.UsageError("--repair looks at every row and proves no loss; leave out --sample and --lost")
-    store = _existing(options.data_directory(data))
+    store = existing(options.data_directory(data))
     rules = _rules_by_id(variants)
     _refuse_other_rules(store, variants)
     result = _audit(store, rules, variants, numbering, sample, workers, verbosity)
@@ -232,7 +232,7 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
     from pipeline.dataset.manifest import read_runs
     from pipeline.dataset.store import Store
 
-    target, other = Store(options.data_directory(data)), _existing(source)
+    target, other = Store(options.data_directory(data)), existing(source)
     if target.data.resolve() == other.data.resolve():
         raise click.UsageError(f"{source} is the dataset itself")
     chosen = _chosen(other, variants, numbering, planned(read_runs(other)))
@@ -290,7 +290,7 @@ def export(
 
     options.check_place("--out", out, replaced=True)
     form = "csv" if options.form_of(output_format, out, EXPORTS) == "csv" else "jsonl"
-    store = _existing(options.data_directory(data))
+    store = existing(options.data_directory(data))
     partitions = _chosen(store, variants, numbering)
     names, chosen = _columns(columns), options.chosen_seeds(seeds, seeds_from)
     with contextlib.nullcontext(sys.stdout) if out is None else _replacing(out) as file:
@@ -350,7 +350,7 @@ def withdraw(runs: tuple[str, ...], every: bool, data: Path | None, verbosity: i
 
     if bool(runs) == every:
         raise click.UsageError("expected the names of runs, or --all")
-    store = _existing(options.data_directory(data))
+    store = existing(options.data_directory(data))
     chosen = runs or withdrawal.unfinished_runs(store)
     if not chosen:
         options.message("no run has deals left", verbosity)

@@ -183,6 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         The words after the program's name; those of the process by default.
     """
     _prepare_process()
+    _catch_signals()
     code = run_command(arguments)
     code = _flush_streams() or code
     _ignore_signals()
@@ -200,7 +201,6 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else list(arguments)
     meta: dict[str, object] = {}
     try:
-        _catch_signals()
         # Not cli.main(): it would end a closed pipe with exit 1 and hide which signal stopped the command.
         with cli.make_context("winnable", words) as context:
             meta = context.meta
@@ -252,9 +252,10 @@ def _catch_signals() -> None:
 
 
 def _ignore_signals() -> None:
-    """Let no signal disturb the last steps."""
+    """Let no signal that the program has caught disturb the last steps."""
     for number in SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
+        if signal.getsignal(number) is _raise_signalled:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _raise_signalled(number: int, _frame: FrameType | None) -> NoReturn:

@@ -245,13 +245,15 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
       winnable status --variant spider-4 --seeds 1:100000
       winnable status --nodes 10M
     """
+    from pipeline.cli.dataset import existing
     from pipeline.dataset import lock
     from pipeline.dataset.manifest import read_runs
     from pipeline.dataset.store import Store
     from pipeline.runs.overview import status_of
 
     settings, asked = _asked(config, flags)
-    store = Store(settings.data)
+    some_planned = any(deals.seeds for deals in settings.deals)  # these may be asked about before the first run
+    store = Store(settings.data) if some_planned else existing(settings.data)
     runs = read_runs(store)
     plans = _plans(store, runs, settings, asked, options.setting("nodes", flags["nodes"], None))
     rules = {deals.variant.id: deals.variant.rules_hash for deals in settings.deals}

@@ -125,8 +125,9 @@ def tune(
         goes_on()
     if history.generations:
         options.message(f"continuing after generation {min(len(history.generations), generations)}", verbosity)
+    size = options.worker_count(workers)
     warm(chosen, lambda text: options.message(text, verbosity))
-    executor = _executor(workers)
+    executor = _executor(size)
     now = True
     try:
         found = tuning.tune(plan, generations, history, executor, _Progress(plan, generations, verbosity))
@@ -145,10 +146,9 @@ def tune(
         click.echo(records.table([tuned.check_record(check) for check in checks], output_format), nl=False)
 
 
-def _executor(workers: int | None) -> Executor:
+def _executor(size: int) -> Executor:
     from pipeline.runs.executors import InlineExecutor, ProcessExecutor
 
-    size = options.worker_count(workers)
     return ProcessExecutor(size) if size > 1 else InlineExecutor()
 
 

@@ -110,12 +110,12 @@ class Game(NamedTuple):
     line: str | None
 
 
-def read_board(text: str, *, variant: Variant | None = None, name: str = "<stdin>", unseen: bool = False) -> Board:
+def read_board(text: str, *, variant: Variant | None = None, name: str = "<text>", unseen: bool = False) -> Board:
     """Return the board of a text in any of the forms (see `read_game`)."""
     return read_game(text, variant=variant, name=name, unseen=unseen).board
 
 
-def read_game(text: str, *, variant: Variant | None = None, name: str = "<stdin>", unseen: bool = False) -> Game:
+def read_game(text: str, *, variant: Variant | None = None, name: str = "<text>", unseen: bool = False) -> Game:
     """Return the board of a text, and the line in it.
 
     Numbering and seed stay with the deal they name. They are left out of a position that its game comes to, and where

@@ -188,15 +188,6 @@ def test_an_unforeseen_error_keeps_its_traceback(monkeypatch, capsys):
     assert "Traceback" in text
 
 
-@pytest.fixture
-def signals():
-    """What an interrupted command does with signals, for its own last moments only."""
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
 @pytest.mark.parametrize(
     ("error", "code", "word"),
     [
@@ -207,7 +198,6 @@ def signals():
         (entry.Signalled("hung up"), 129, "hung up"),
     ],
 )
-@pytest.mark.usefixtures("signals")
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_interrupts(monkeypatch, capsys, error, code, word):
     def action():

@@ -185,8 +185,16 @@ def test_a_variable_that_is_nearly_ours_is_named(winnable, data, monkeypatch):
     assert winnable("export", "-q")[2] == ""
 
 
-def test_status_of_nothing(winnable):
-    assert winnable("status")[:2] == (0, "no outcomes\n")
+def test_status_of_nothing(winnable, tmp_path):
+    code, out, err = winnable("status", "--data", tmp_path / "nowhere")
+    assert (code, out) == (3, "")
+    assert err.startswith(f"Error: {tmp_path / 'nowhere'}: there is no dataset here")
+    code, out, _ = winnable(
+        "status", "--data", tmp_path / "nowhere", "--variant", "spider-1", "--seeds", "1:5", "--format", "json"
+    )
+    assert (code, json.loads(out)[0]["missing"]) == (0, 5)
+    (tmp_path / "empty" / "outcomes").mkdir(parents=True)
+    assert winnable("status", "--data", tmp_path / "empty")[:2] == (0, "no outcomes\n")
 
 
 def test_verify(winnable, data):

@@ -205,7 +205,7 @@ def test_a_number_of_another_deal_is_refused(numbering):
     for variant in ("spider-1", "spider-4"):
         board = dataclasses.replace(deal(variant, 1, numbering), seed=77)
         for text in both_forms(board):
-            with pytest.raises(BoardError, match=rf"^<stdin>: (column \d|the stock) is not that of .*/{numbering}/77;"):
+            with pytest.raises(BoardError, match=rf"^<text>: (column \d|the stock) is not that of .*/{numbering}/77;"):
                 read_board(text)
 
 
