@@ -9,7 +9,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.dataset.rows import seeds_of
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 
@@ -39,9 +38,7 @@ def exceptions_of(store: Store, partition: Partition, hardest: int, seeds: Seeds
     """
     not_won: list[pa.Table] = []
     wins: list[pa.Table] = []
-    for rows in store.scan(partition, COLUMNS):
-        if seeds is not None:
-            rows = rows.filter(pa.array(seeds.among(seeds_of(rows))))
+    for rows in store.scan(partition, COLUMNS, seeds):
         rows = rows.set_column(1, "verdict", rows["verdict"].cast(pa.string()))
         won = pc.equal(rows["verdict"], "won")
         not_won.append(rows.filter(pc.invert(won)))

@@ -22,7 +22,7 @@ from pipeline.analysis.statistics import Counts, Quantiles, Tally
 from pipeline.dataset.losses import checked_losses
 from pipeline.dataset.manifest import RunRecord
 from pipeline.dataset.rows import seeds_of
-from pipeline.dataset.seeds import LAST_SEED, Seeds
+from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Store
 from pipeline.game.variants import Variant
 
@@ -143,11 +143,11 @@ def sample_of(
     Parameters
     ----------
     tables
-        Rows with the columns `COLUMNS`, together by ascending seed.
+        Rows with the columns `COLUMNS`, together by ascending seed; no table is empty.
     plans
         What runs planned.
     wanted
-        The deals to count; rows of others are left out. By default those that were planned or have a row.
+        The deals to count, all rows among them; by default those that were planned or have a row.
     checked
         Lost deals that were proved again; none by default.
     """
@@ -159,10 +159,7 @@ def sample_of(
     seconds: list[float] = []
     ends: list[int] = []
     timed = largest_limit = losses_checked = 0
-    for rows in tables:
-        table = rows if wanted is None else rows.filter(pa.array(wanted.among(seeds_of(rows))))
-        if not len(table):
-            continue
+    for table in tables:
         seeds = seeds_of(table)
         ends = [*ends[:1], *map(int, seeds[[0, -1]])]
         missing.pass_by(seeds)
@@ -255,10 +252,9 @@ def read_samples(
         The dataset cannot be read, has other rules, or has no such outcomes.
     """
     plans, checked = planned(runs), checked_losses(store)
-    first, last = (seeds.first, seeds.last) if seeds else (0, LAST_SEED)
     samples = []
     for partition, variant in partitions_of(store, variants, numbering, planned=plans):
-        tables = store.scan(partition, COLUMNS, first=first, last=last)
+        tables = store.scan(partition, COLUMNS, seeds)
         sample = sample_of(tables, variant, partition.numbering, plans.get(partition), seeds, checked.get(partition))
         if sample.searched or (sample.missing and seeds is None):
             samples.append(sample)

@@ -12,7 +12,7 @@ from pipeline.analysis.selection import check_present, partitions_of
 from pipeline.analysis.statistics import Counts, Flags
 from pipeline.dataset.rows import seeds_of
 from pipeline.dataset.schema import SCHEMA
-from pipeline.dataset.seeds import LAST_SEED, Seeds
+from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Store
 from pipeline.game.variants import Variant
 
@@ -71,12 +71,8 @@ def read_sides(
         The dataset cannot be read, has other rules, or has no such outcomes.
     """
     sides = []
-    first, last = (seeds.first, seeds.last) if seeds else (0, LAST_SEED)
     for partition, variant in partitions_of(store, variants, numbering):
-        tables = store.scan(partition, COLUMNS, first=first, last=last)
-        if seeds is not None:
-            tables = (rows.filter(pa.array(seeds.among(seeds_of(rows)))) for rows in tables)
-        side = side_of(tables, variant, partition.numbering)
+        side = side_of(store.scan(partition, COLUMNS, seeds), variant, partition.numbering)
         if side.seeds.size:
             sides.append(side)
     check_present(store, [side.variant.id for side in sides], variants, seeds)

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.dataset.rows import seeds_of
 from pipeline.dataset.schema import COLUMNS, SCHEMA, VERDICTS
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
@@ -88,8 +87,8 @@ def load_outcomes(
             rules = games.get(partition.variant)
             if rules is not None:
                 store.check_rules(partition, rules.rules_hash)
-            rows = [_chosen(rows, names, verdicts, wanted) for rows in store.scan(partition)]
-            tables.append(_with_keys(pa.concat_tables(rows), partition))
+            for rows in store.scan(partition, seeds=wanted):
+                tables.append(_with_keys(_chosen(rows, names, verdicts), partition))
     if not tables:
         tables = [_with_keys(SCHEMA.empty_table().select(names), Partition("", ""))]
     # Of all the integers only these may be null: pandas would make floats of them.
@@ -137,9 +136,7 @@ def _games(variants: str | Variant | Sequence[str | Variant] | None, store: Stor
     return games
 
 
-def _chosen(table: pa.Table, names: list[str], verdicts: list[str], seeds: Seeds | None) -> pa.Table:
-    if seeds is not None:
-        table = table.filter(pa.array(seeds.among(seeds_of(table))))
+def _chosen(table: pa.Table, names: list[str], verdicts: list[str]) -> pa.Table:
     if len(verdicts) < len(VERDICTS):
         table = table.filter(pc.is_in(table["verdict"].cast(pa.string()), pa.array(verdicts)))
     return table.select(names)

@@ -38,7 +38,7 @@ from pipeline.dataset.schema import (
     read_rows,
     write_table,
 )
-from pipeline.dataset.seeds import LAST_SEED, Seeds
+from pipeline.dataset.seeds import Seeds
 from pipeline.errors import StoreError
 
 BLOCK = 32_768  # seeds a part spans, unless a part that is there already has some of them
@@ -120,9 +120,9 @@ class Store:
         return parts
 
     def scan(
-        self, partition: Partition, columns: Sequence[str] = COLUMNS, *, first: int = 0, last: int = LAST_SEED
+        self, partition: Partition, columns: Sequence[str] = COLUMNS, seeds: Seeds | None = None
     ) -> Iterator[pa.Table]:
-        """Yield the rows of the seeds `first` to `last` in ascending order, a part at a time.
+        """Yield the rows of `seeds`, by default of all, in ascending order, a part at a time.
 
         Raises
         ------
@@ -131,7 +131,8 @@ class Store:
         """
         rules: str | None = None
         for part in self.parts(partition):
-            if part.last < first or part.first > last:
+            wanted = None if seeds is None else seeds.between(part.first, part.last + 1)
+            if wanted is not None and not wanted:
                 continue
             try:
                 table = read_rows(part.path)
@@ -141,9 +142,8 @@ class Store:
             if rules not in (None, here):
                 raise StoreError(f"{part.path}: rules_hash {here}, that of the parts before it is {rules}")
             rules = here
-            if part.first < first or part.last > last:
-                seeds = seeds_of(table)
-                table = table[seeds.searchsorted(first) : seeds.searchsorted(last, side="right")]
+            if wanted is not None:
+                table = table.filter(pa.array(wanted.among(seeds_of(table))))
             if len(table):
                 yield table.select(list(columns))
 
@@ -192,7 +192,7 @@ class Store:
         missing: list[range] = []
         next_seed = seeds.first
         columns = ("seed", "verdict", "node_limit", "solver")
-        for table in self.scan(partition, columns, first=seeds.first, last=seeds.last):
+        for table in self.scan(partition, columns, seeds):
             stop = int(seeds_of(table)[-1]) + 1
             done = seeds_of(table)[done_mask(table, nodes, retry=retry, solver=solver)]
             missing += seeds.between(next_seed, stop).without(done).ranges

@@ -9,8 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Any, TextIO
 
-import pyarrow as pa
-
 from pipeline.dataset import files
 from pipeline.dataset.manifest import naming
 from pipeline.dataset.rows import contest, seeds_of
@@ -73,7 +71,7 @@ def _compare(target: Store, source: Store, partition: Partition) -> tuple[int, i
     for table in source.scan(partition):
         first, last = map(int, seeds_of(table)[[0, -1]])
         added += len(table)
-        for present in target.scan(partition, first=first, last=last):
+        for present in target.scan(partition, seeds=Seeds.of([range(first, last + 1)])):
             shared, _, taken = contest(present, table)
             added -= len(shared)
             replaced += int(taken.sum())
@@ -137,9 +135,8 @@ def export(
     write = _csv_writer(out, header) if form == "csv" else _json_writer(out, header)
     rows = 0
     for partition in partitions:
-        for table in store.scan(partition):
-            chosen = table if seeds is None else table.filter(pa.array(seeds.among(seeds_of(table))))
-            for batch in chosen.select(list(columns)).to_batches(_ROWS):
+        for chosen in store.scan(partition, columns, seeds):
+            for batch in chosen.to_batches(_ROWS):
                 values = batch.to_pydict()
                 if "seconds" in values:  # single precision: no digits that were never measured
                     values["seconds"] = [float(f"{value:.7g}") for value in values["seconds"]]
