@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import LineError, SolverFault, UsageError
 from pipeline.game.boards import Board, check_board
@@ -66,6 +66,10 @@ class Outcome:
     moves: int | None = None
     deals: int | None = None
     score: int | None = None
+
+    def found(self) -> dict[str, Any]:
+        """Return what the search found, for a JSON object: verdict, positions, expanded, node limit and line."""
+        return {key: getattr(self, key) for key in ("verdict", "positions", "expanded", "node_limit", "line")}
 
 
 def engine_rules(variant: Variant) -> Rules:

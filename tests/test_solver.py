@@ -64,7 +64,7 @@ def test_lost(one):
 
 
 def test_a_board_that_is_no_numbered_deal(one):
-    position = Position.of(board_of())
+    position = Position(board_of())
     for move in parse_line(one.solve(board_of(), 5000).line)[:60]:
         position.play(move)
     outcome = one.solve(position.board(), 5000)
@@ -178,7 +178,7 @@ def test_a_board_that_cannot_come_about_is_refused(one, variant, change, expecte
 
 @pytest.mark.parametrize("variant", variant_ids())
 def test_a_board_of_a_game_going_on_is_none_of_those(one, variant):
-    position = Position.of(dataclasses.replace(board_of(variant, 2), numbering=None, seed=None))
+    position = Position(dataclasses.replace(board_of(variant, 2), numbering=None, seed=None))
     for _ in range(30):
         one.solve(position.board(), 10)
         if not (moves := list(position.legal_moves())):
@@ -216,7 +216,7 @@ def test_hint_of_an_unsettled_board_is_legal(one, variant):
     board = board_of(variant, 6)
     outcome, move = one.hint(board, 300)
     assert outcome.verdict == "unsettled"
-    assert move in Position.of(board).legal_moves()
+    assert move in Position(board).legal_moves()
 
 
 def test_no_hint_where_there_is_no_move(one):

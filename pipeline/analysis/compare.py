@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -13,7 +11,7 @@ import numpy as np
 from pipeline.analysis.published import percent
 from pipeline.analysis.sides import Side
 from pipeline.analysis.statistics import Counts, Flags, Paired, compare_paired, judge, wilson
-from pipeline.analysis.tables import Section, markdown_table, number, text_table
+from pipeline.analysis.tables import Section, csv_text, markdown_table, number, text_table
 from pipeline.game.numbers import json_text
 
 LEVEL = 0.05
@@ -238,9 +236,7 @@ def render(comparisons: list[Comparison], a: str, b: str, form: str) -> str:
         return json_text(comparison_json(comparisons, a, b), indent=2) + "\n"
     table = comparison_table(comparisons)
     if form == "csv":
-        out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows([table.header, *table.rows])
-        return out.getvalue()
+        return csv_text([dict(zip(table.header, row, strict=True)) for row in table.rows])
     sentences = [f"{c.label}: {text}" for c in comparisons for text in (*c.conclusions, *discordant_lines(c))]
     if form == "markdown":
         return f"A: `{a}`, B: `{b}`\n\n{markdown_table(table)}\n\n" + "".join(f"- {text}\n" for text in sentences)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pipeline.analysis.published import percent
 from pipeline.analysis.report import Report, VariantReport, report_json
@@ -88,10 +89,9 @@ def markdown_report(report: Report) -> str:
 
 def csv_report(report: Report) -> str:
     """Return one line per variant, with the keys of the JSON form joined by dots; nested tables are left out."""
-    out = io.StringIO()
-    writer: csv.DictWriter[str] | None = None
+    rows = []
     for entry in report_json(report)["variants"]:
-        flat = {}
+        flat: dict[str, Any] = {}
         for key, value in entry.items():
             if key in ("documented", "searched", "unfinished_runs"):
                 continue
@@ -101,10 +101,17 @@ def csv_report(report: Report) -> str:
                 flat.update({f"{key}.{inner}": number for inner, number in value.items()})
             else:
                 flat[key] = value
-        if writer is None:
-            writer = csv.DictWriter(out, flat, lineterminator="\n")
-            writer.writeheader()
-        writer.writerow(flat)
+        rows.append(flat)
+    return csv_text(rows)
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows with equal keys as CSV with a header; nothing of no row."""
+    out = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(out, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
     return out.getvalue()
 
 

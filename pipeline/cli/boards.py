@@ -169,6 +169,11 @@ def name_of(path: Path) -> str:
     return "<stdin>" if str(path) == "-" else str(path)
 
 
+def opened(path: Path) -> contextlib.AbstractContextManager[BinaryIO]:
+    """Open a file to be read, or standard input for `-`, which stays open."""
+    return contextlib.nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb")
+
+
 def read_text(path: Path) -> str:
     """Read a text file, or standard input for `-`.
 
@@ -180,7 +185,7 @@ def read_text(path: Path) -> str:
     from pipeline.errors import DataError
     from pipeline.game.variants.table import FILE_BYTES
 
-    with contextlib.nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
+    with opened(path) as file:
         raw = file.read(FILE_BYTES + 1)
     if len(raw) > FILE_BYTES:
         raise DataError(f"{name_of(path)}: larger than {FILE_BYTES:,} bytes; not a board")
@@ -201,12 +206,18 @@ def stream_lines(file: BinaryIO | None = None) -> Iterator[str]:
         rest = not piece.endswith(b"\n")
 
 
+def prepare(verbosity: int, variant: Variant) -> None:
+    """Compile what a variant needs, saying so if it is not cached."""
+    from pipeline.solver import warm
+
+    warm([variant], lambda text: options.message(text, verbosity))
+
+
 @contextlib.contextmanager
 def solving(variants: Iterable[Variant], verbosity: int, about: str) -> Iterator[None]:
     """Compile what these variants need, saying so if it is not cached; then say `about` if what follows takes long."""
-    from pipeline.solver import warm
-
-    warm(variants, lambda text: options.message(text, verbosity))
+    for variant in variants:
+        prepare(verbosity, variant)
     timer = threading.Timer(PATIENCE, options.message, (about, verbosity))
     timer.daemon = True
     timer.start()

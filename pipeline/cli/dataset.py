@@ -129,16 +129,13 @@ def verify(
 def _check_losses(
     store: Store, rules: dict[str, Any], partitions: list[Partition], most: int, result: Any, verbosity: int
 ) -> None:
-    from pipeline.cli.progress import CountBar, wanted
+    from pipeline.cli.progress import counting
     from pipeline.dataset.losses import check_losses, lost_seeds
 
     known = [part for part in partitions if part.variant in rules]
     losses = [(part, rules[part.variant], lost_seeds(store, part, most)) for part in known]
-    bar = CountBar(sum(len(seeds) for _, _, seeds in losses), "loss", visible=wanted(verbosity))
-    try:
-        check_losses(store, losses, result, bar)
-    finally:
-        bar.close()
+    with counting(sum(len(seeds) for _, _, seeds in losses), "loss", verbosity) as advance:
+        check_losses(store, losses, result, advance)
 
 
 def _rules_by_id(words: tuple[str, ...]) -> dict[str, Any]:
@@ -179,7 +176,7 @@ def _audit(
     workers: int | None,
     verbosity: int,
 ) -> Any:
-    from pipeline.cli.progress import CountBar, wanted
+    from pipeline.cli.progress import counting
     from pipeline.dataset.audit import Audit
     from pipeline.runs.executors import ProcessExecutor
     from pipeline.runs.settling import replay_with
@@ -192,11 +189,10 @@ def _audit(
         replay_with(executor),
         only=lambda part: (not ids or part.variant in ids) and numbering in (None, part.numbering),
     )
-    bar = CountBar(audit.count_rows(), "row", visible=wanted(verbosity))
     try:
-        return audit.check(sample, bar)
+        with counting(audit.count_rows(), "row", verbosity) as advance:
+            return audit.check(sample, advance)
     finally:
-        bar.close()
         executor.close(now=True)
 
 

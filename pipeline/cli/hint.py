@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -90,12 +91,8 @@ def hint(
 
 def _answer_stream(limit: int, rules: Variant | None, verbosity: int) -> None:
     from pipeline.pools.stream import answer_stream
-    from pipeline.solver import warm
 
-    def prepare(variant: Variant) -> None:
-        warm([variant], lambda text: options.message(text, verbosity))
-
-    for answer in answer_stream(boards.stream_lines(), limit, rules, prepare=prepare):
+    for answer in answer_stream(boards.stream_lines(), limit, rules, prepare=partial(boards.prepare, verbosity)):
         click.echo(answer)
         sys.stdout.flush()
 

@@ -12,10 +12,8 @@ import click
 from pipeline.cli import boards, options, records
 
 if TYPE_CHECKING:
-    from pipeline.pools.building import Listeners, Order
-    from pipeline.pools.daily import Daily
+    from pipeline.pools.building import Order
     from pipeline.pools.pool import Pool
-    from pipeline.runs.settling import Settling
 
 _FILE = click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE")
 _OUT = click.option(
@@ -36,6 +34,17 @@ def _levels(_context: click.Context, _param: click.Parameter, text: str) -> rang
             f"{text!r} is not a valid difficulty: expected 1 (easiest) to 5 (hardest), or a range like 2:4"
         )
     return range(int(match[1]), int(match[2] or match[1]) + 1)
+
+
+_DIFFICULTY = click.option(
+    "--difficulty",
+    "levels",
+    default="1:5",
+    show_default=True,
+    callback=_levels,
+    metavar="D",
+    help="Only deals of a difficulty from 1 (easiest) to 5 (hardest), or a range such as 2:4.",
+)
 
 
 @click.group()
@@ -72,15 +81,7 @@ def pool() -> None:
     metavar="N",
     help="First seed to try.",
 )
-@click.option(
-    "--difficulty",
-    "levels",
-    default="1:5",
-    show_default=True,
-    callback=_levels,
-    metavar="D",
-    help="Only deals of a difficulty from 1 (easiest) to 5 (hardest), or a range such as 2:4.",
-)
+@_DIFFICULTY
 @click.option("--force", is_flag=True, help="Replace another pool, or any other file, at --out.")
 @options.numbering_option
 @options.nodes_option()
@@ -112,7 +113,7 @@ def build(
       winnable pool build --variant spider-4 --count 100 --difficulty 1:2 --out easy.parquet
     """
     from pipeline.game.deals import deal
-    from pipeline.pools.building import Order, build_pool, extra_deals
+    from pipeline.pools.building import Order, extra_deals
     from pipeline.pools.difficulty import LEVELS
     from pipeline.pools.pool import write_pool
     from pipeline.runs.logs import show_on_terminal
@@ -126,7 +127,7 @@ def build(
     if not force:
         _keep_other(out, order)
     show_on_terminal(verbosity)
-    built = _build(lambda settling, listeners: build_pool(order, settling, listeners), data, workers, verbosity)
+    built = _built(order, data, workers, verbosity)
     write_pool(built, out)
     header = built.header
     options.message(f"wrote {out}: {header.deals:,} won of {records.counted(header.tried, 'deal')} tried", verbosity)
@@ -160,41 +161,25 @@ def _keep_other(out: Path, order: Order) -> None:
         raise UsageError(f"--out {out}: the pool there has {what}; give another name, or --force to replace it")
 
 
-def _build(make: Any, data: Path | None, workers: int | None, verbosity: int) -> Pool:
+def _built(order: Order, data: Path | None, workers: int | None, verbosity: int) -> Pool:
     """Build with progress on the terminal; a signal ends the command with its exit code."""
     from pipeline.cli.main import goes_on, raise_if_stopped
-    from pipeline.runs.settling import StoppedError
+    from pipeline.cli.progress import RunBar, counting, wanted
+    from pipeline.pools.building import build_pool
+    from pipeline.runs.settling import Settling, StoppedError
 
     goes_on()
-    settling, listeners, bars = _watched(data, workers, verbosity)
-    try:
-        built: Pool = make(settling, listeners)
-    except StoppedError as stop:
-        raise_if_stopped(stop.reason)
-        raise
-    finally:
-        for bar in bars:
-            bar.close()
-    return built
-
-
-def _watched(data: Path | None, workers: int | None, verbosity: int) -> tuple[Settling, Listeners, list[Any]]:
-    from pipeline.cli.progress import CountBar, RunBar, wanted
-    from pipeline.pools.building import Listeners
-    from pipeline.runs.settling import Settling
-
-    visible, bars = wanted(verbosity), []
-
-    def rating(total: int) -> None:
-        bars.append(CountBar(total, "rating", visible=visible))
-
     settling = Settling(
         options.data_directory(data),
         options.worker_count(workers),
-        progress=RunBar() if visible else None,
+        progress=RunBar() if wanted(verbosity) else None,
         echo=lambda text: options.message(text, verbosity),
     )
-    return settling, Listeners(rating, lambda count: bars[-1](count)), bars
+    try:
+        return build_pool(order, settling, lambda total: counting(total, "rating", verbosity))
+    except StoppedError as stop:
+        raise_if_stopped(stop.reason)
+        raise
 
 
 @pool.command()
@@ -209,17 +194,14 @@ def verify(file: Path, verbosity: int) -> None:
     Example:
       winnable pool verify pool.parquet
     """
-    from pipeline.cli.progress import CountBar, wanted
+    from pipeline.cli.progress import counting
     from pipeline.errors import DataError, SolverFault
     from pipeline.pools.pool import content_fault, faults, read_pool
 
     found = read_pool(file, check=False)
     variant = _named(file, found)
-    bar = CountBar(len(found.rows), "deal", visible=wanted(verbosity))
-    try:
-        wrong = list(faults(found, variant, bar))
-    finally:
-        bar.close()
+    with counting(len(found.rows), "deal", verbosity) as advance:
+        wrong = list(faults(found, variant, advance))
     broken = [fault for fault in wrong if fault.replay]
     if broken:
         which = "1 line does" if len(broken) == 1 else f"{len(broken)} lines do"
@@ -279,15 +261,7 @@ def show(file: Path, output_format: str) -> None:
 @pool.command()
 @_FILE
 @click.option("--count", type=options.COUNT, default=1, show_default=True, metavar="N", help="Deals to draw.")
-@click.option(
-    "--difficulty",
-    "levels",
-    default="1:5",
-    show_default=True,
-    callback=_levels,
-    metavar="D",
-    help="1 (easiest) to 5 (hardest), or a range like 2:4.",
-)
+@_DIFFICULTY
 @click.option(
     "--draw",
     type=click.IntRange(0),
@@ -378,7 +352,7 @@ def daily(variant: str, date: datetime.date, output_format: str, verbosity: int)
       winnable daily --variant spider-4 --date 2026-11-30
       winnable daily --variant spider-1 --format numbers
     """
-    from pipeline.game.forms import board_json, board_text
+    from pipeline.game.forms import board_text
     from pipeline.pools import daily as days
 
     (rules,) = options.chosen_variants((variant,))
@@ -389,19 +363,8 @@ def daily(variant: str, date: datetime.date, output_format: str, verbosity: int)
         with boards.solving([rules], verbosity, "still looking"):
             found = days.daily(rules, date)
     if output_format == "json":
-        click.echo(records.to_json(_daily_json(found) | {"board": board_json(found.board)}), nl=False)
+        click.echo(records.to_json(days.daily_json(found)), nl=False)
     elif output_format == "numbers":
         click.echo(found.board.seed)
     else:
         click.echo(f"# daily deal of {date}\n{board_text(found.board)}", nl=False)
-
-
-def _daily_json(found: Daily) -> dict[str, Any]:
-    return {
-        "variant": found.variant.id,
-        "date": found.date.isoformat(),
-        "numbering": "native",
-        "seed": found.board.seed,
-        "skipped": found.skipped,
-        "frozen": found.frozen,
-    }

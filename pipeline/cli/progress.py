@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,18 +48,14 @@ class RunBar:
             self._bar.close()
 
 
-class CountBar:
-    """A bar that counts items done."""
+@contextlib.contextmanager
+def counting(total: int, unit: str, verbosity: int) -> Iterator[Callable[[int], None]]:
+    """Draw a bar over items while a block runs; yield what is told how many more are done."""
+    from tqdm import tqdm
 
-    def __init__(self, total: int, unit: str, *, visible: bool) -> None:
-        from tqdm import tqdm
+    with tqdm(total=total, unit=unit, disable=not wanted(verbosity), dynamic_ncols=True, file=sys.stderr) as bar:
 
-        self._bar = tqdm(total=total, unit=unit, disable=not visible, dynamic_ncols=True, file=sys.stderr)
+        def advance(count: int) -> None:
+            bar.update(count)
 
-    def __call__(self, count: int) -> None:
-        """Advance the bar."""
-        self._bar.update(count)
-
-    def close(self) -> None:
-        """Close the bar and leave it on the screen."""
-        self._bar.close()
+        yield advance

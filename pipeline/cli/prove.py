@@ -64,7 +64,7 @@ def check(files: tuple[Path, ...], verbosity: int) -> None:
     Example:
       winnable check lost/*.xz
     """
-    from pipeline.cli.progress import CountBar, wanted
+    from pipeline.cli.progress import counting
     from pipeline.errors import SolverFault
     from pipeline.referee.certificate import read_certificate
     from pipeline.referee.check import check_certificate
@@ -73,13 +73,11 @@ def check(files: tuple[Path, ...], verbosity: int) -> None:
     for file in files:
         certificate = read_certificate(file)
         total = len(certificate.boards) + len(certificate.witnesses)
-        bar = CountBar(total, "board", visible=wanted(verbosity))
         try:
-            checked = check_certificate(certificate, bar)
+            with counting(total, "board", verbosity) as advance:
+                checked = check_certificate(certificate, advance)
         except SolverFault as error:
             raise SolverFault(f"{file}: {error}") from None
-        finally:
-            bar.close()
         where = f"{file}: {describe(certificate.board)}: " if verbosity > 0 or len(files) > 1 else ""
         click.echo(f"{where}lost: checked, {_counted(*checked)}")
 

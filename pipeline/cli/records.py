@@ -7,27 +7,19 @@ from typing import Any
 
 def table(records: list[dict[str, Any]], form: str) -> str:
     """Return records with equal keys as `table`, `csv`, `json` or `markdown`; words left, numbers right."""
-    import csv
-    import io
-
-    from pipeline.analysis.tables import Section, markdown_table, text_table
+    from pipeline.analysis.tables import Section, csv_text, markdown_table, text_table
 
     if form == "json":
         return to_json(records)
-    header = tuple(records[0]) if records else ()
     if form == "csv":
-        target = io.StringIO()
-        writer = csv.DictWriter(target, header, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-        return target.getvalue()
+        return csv_text(records) or "\n"
     if not records:
         return "no outcomes\n"
     names = sum(1 for value in records[0].values() if isinstance(value, str))
     rows = tuple(
         tuple("-" if v is None else f"{v:,}" if isinstance(v, int) else str(v) for v in r.values()) for r in records
     )
-    section = Section("", header, rows, names)
+    section = Section("", tuple(records[0]), rows, names)
     return (markdown_table if form == "markdown" else text_table)(section) + "\n"
 
 

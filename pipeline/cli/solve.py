@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,14 +79,10 @@ def solve(
 def _settle_many(many: Path, limit: int, rules: Variant | None, output_format: str, verbosity: int) -> None:
     from pipeline.game.numbers import json_text
     from pipeline.pools.stream import settle_lines
-    from pipeline.solver import warm
-
-    def prepare(variant: Variant) -> None:
-        warm([variant], lambda text: options.message(text, verbosity))
 
     rows = []
-    with contextlib.nullcontext(sys.stdin.buffer) if str(many) == "-" else many.open("rb") as file:
-        for row in settle_lines(boards.stream_lines(file), limit, rules, prepare=prepare):
+    with boards.opened(many) as file:
+        for row in settle_lines(boards.stream_lines(file), limit, rules, prepare=partial(boards.prepare, verbosity)):
             rows.append(row)
             if output_format == "json":
                 click.echo(json_text(row))
@@ -113,20 +108,9 @@ def _solve_json(board: Board, outcome: Outcome) -> dict[str, Any]:
     from pipeline.game.forms import cards_beside, identity_json
     from pipeline.game.steps import readable_steps
 
-    return (
-        identity_json(board)
-        | {
-            "verdict": outcome.verdict,
-            "positions": outcome.positions,
-            "expanded": outcome.expanded,
-            "node_limit": outcome.node_limit,
-            "line": outcome.line,
-            "steps": None if outcome.line is None else readable_steps(board, outcome.line),
-            "moves": outcome.moves,
-            "score": outcome.score,
-        }
-        | cards_beside(board)
-    )
+    steps = None if outcome.line is None else readable_steps(board, outcome.line)
+    end = {"steps": steps, "moves": outcome.moves, "score": outcome.score}
+    return identity_json(board) | outcome.found() | end | cards_beside(board)
 
 
 def _solve_text(board: Board, outcome: Outcome) -> str:
@@ -135,7 +119,7 @@ def _solve_text(board: Board, outcome: Outcome) -> str:
     from pipeline.game.steps import readable_steps
     from pipeline.solver import describe
 
-    points = sequence_points(Position.of(board))
+    points = sequence_points(Position(board))
     lines = [
         f"{describe(board)}: {outcome.verdict}",
         f"positions: {outcome.positions:,} reached, {outcome.expanded:,} expanded (limit {outcome.node_limit:,})",

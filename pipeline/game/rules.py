@@ -25,7 +25,6 @@ __all__ = [
     "Played",
     "Position",
     "Win",
-    "perft",
     "replay",
     "sequence_points",
     "spider_score",
@@ -85,11 +84,6 @@ class Position:
         self.face_down = list(board.face_down)
         self.stock = list(board.stock)
         self.sets_done = board.sets_done
-
-    @classmethod
-    def of(cls, board: Board) -> Position:
-        """Return the position of a board, free to be played from."""
-        return cls(board)
 
     def board(self) -> Board:
         """Return the position as a board."""
@@ -338,20 +332,3 @@ def sequence_points(position: Position) -> int:
                 counting = position._joined(position.variant.sets, cards[i], cards[i - 1])
             points += counting
     return points
-
-
-def perft(position: Position, depth: int) -> int:
-    """Return how many move sequences of that many moves there are; a won game has no more moves."""
-    if depth == 0:
-        return 1
-    if position.won:
-        return 0
-    moves = position.legal_moves()
-    if depth == 1:
-        return len(moves)
-    count = 0
-    for move in moves:
-        played = position.play(move)
-        count += perft(position, depth - 1)
-        position.undo(played)
-    return count

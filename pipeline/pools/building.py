@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -62,23 +63,12 @@ class Order:
         ) and header.levels == tuple(self.levels)
 
 
-@dataclass(frozen=True, slots=True)
-class Listeners:
-    """Callbacks for the progress of the rating.
-
-    Attributes
-    ----------
-    rating
-        Called once with the number of deals to rate.
-    advance
-        Called with the number of deals rated since the last call.
-    """
-
-    rating: Callable[[int], None] = field(default=lambda _total: None)
-    advance: Callable[[int], None] = field(default=lambda _count: None)
+Progress = Callable[[int], AbstractContextManager[Callable[[int], None]]]
 
 
-def build_pool(order: Order, settling: Settling, listeners: Listeners | None = None) -> Pool:
+def build_pool(
+    order: Order, settling: Settling, rating: Progress = lambda _total: nullcontext(lambda _count: None)
+) -> Pool:
     """Settle deals until enough are won, and make a pool of them.
 
     Parameters
@@ -87,8 +77,8 @@ def build_pool(order: Order, settling: Settling, listeners: Listeners | None = N
         The pool to build.
     settling
         The dataset, whose verdicts are used and extended, and the workers.
-    listeners
-        Callbacks for progress.
+    rating
+        Is told how many won deals are rated next; what it yields is told how many more are done.
 
     Raises
     ------
@@ -101,7 +91,6 @@ def build_pool(order: Order, settling: Settling, listeners: Listeners | None = N
     StoppedError
         A signal ended it; settled deals are kept, and the same order continues from there.
     """
-    listeners = listeners or Listeners()
     variant, numbering = order.variant, order.numbering
     rows: list[PoolRow] = []
     solvers: set[str] = set()
@@ -109,8 +98,8 @@ def build_pool(order: Order, settling: Settling, listeners: Listeners | None = N
     while len(rows) < order.count:
         table = _won_rows(order, settling, start, _to_rate(order, len(rows)))
         values = zip(*(table[name].to_pylist() for name in WonDeal._fields), strict=True)
-        listeners.rating(len(table))
-        rated = settling.each(make_rows, variant, numbering, [WonDeal(*row) for row in values], listeners.advance)
+        with rating(len(table)) as advance:
+            rated = settling.each(make_rows, variant, numbering, [WonDeal(*row) for row in values], advance)
         by_seed = dict(zip(table["seed"].to_pylist(), table["solver"].to_pylist(), strict=True))
         chosen = [row for row in rated if row.difficulty in order.levels][: order.count - len(rows)]
         rows += chosen

@@ -21,6 +21,7 @@ from typing import Any
 from pipeline.errors import DataError, UsageError
 from pipeline.game.boards import Board
 from pipeline.game.deals import deal
+from pipeline.game.forms import board_json
 from pipeline.game.variants import Variant, load_variant
 from pipeline.solver import DEFAULT_LIMIT, Solver
 
@@ -96,6 +97,19 @@ def daily(variant: Variant | str, date: datetime.date | str, solver: Solver | No
     raise DataError(
         f"{variant.id}: none of the {MOST_SKIPPED} candidates of {date} is won within {DEFAULT_LIMIT:,} positions"
     )
+
+
+def daily_json(day: Daily) -> dict[str, Any]:
+    """Return the deal of a day as a JSON object."""
+    return {
+        "variant": day.variant.id,
+        "date": day.date.isoformat(),
+        "numbering": "native",
+        "seed": day.board.seed,
+        "skipped": day.skipped,
+        "frozen": day.frozen,
+        "board": board_json(day.board),
+    }
 
 
 def _read_date(text: str) -> datetime.date:

@@ -63,7 +63,7 @@ class Hint:
         """The move as a JSON object (see `step_json`), and whether it is `proved`; None without a move."""
         if self.move is None:
             return None
-        position = Position.of(self.board)
+        position = Position(self.board)
         return {"proved": self.proved} | step_json(position, position.play(self.move))
 
 
@@ -88,13 +88,13 @@ def hint(board: Board, node_limit: int = HINT_LIMIT, solver: Solver | None = Non
     """
     if board.seed is None:
         check_board(board)
-    if Position.of(board).won:
+    if Position(board).won:
         done = Outcome(board.variant.id, board.numbering, board.seed, "won", 1, 0, node_limit, "", 0, 0)
         return Hint(board, done, None)
     outcome, move = (solver or Solver()).hint(board, node_limit)
     if outcome.verdict == "lost":
         move = None
-    elif move is None or Position.of(board).fault(move):  # a search cut before its first choice
+    elif move is None or Position(board).fault(move):  # a search cut before its first choice
         move = _plain_move(board)
     return Hint(board, outcome, move)
 
@@ -108,7 +108,7 @@ def _plain_move(board: Board) -> Move | None:
         onto = board.columns[move.target]
         return 1 if not onto else 3 if onto[-1] >> 4 == board.columns[move.source][-move.cards] >> 4 else 2
 
-    return max(Position.of(board).legal_moves(), key=worth, default=None)
+    return max(Position(board).legal_moves(), key=worth, default=None)
 
 
 class Guide:
@@ -193,12 +193,4 @@ def hint_json(found: Hint) -> dict[str, Any]:
     (see `step_json`).
     """
     outcome = found.outcome
-    return identity_json(found.board) | {
-        "verdict": outcome.verdict,
-        "positions": outcome.positions,
-        "expanded": outcome.expanded,
-        "node_limit": outcome.node_limit,
-        "line": found.line,
-        "moves": outcome.moves,
-        "move": found.step,
-    }
+    return identity_json(found.board) | outcome.found() | {"moves": outcome.moves, "move": found.step}

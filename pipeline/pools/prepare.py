@@ -2,12 +2,10 @@
 
     python -m pipeline.pools.prepare calibration [--variant V ...] [--deals 500]
     python -m pipeline.pools.prepare daily [--variant V ...]
-    python -m pipeline.pools.prepare golden --out tests/fixtures/daily_deals.csv
 
 `calibration` measures the won deals among the first native deals of each variant, for `pipeline.pools.difficulty`; use
 one solver for all entries of a file. `daily` freezes the skipped candidates of each day, for `pipeline.pools.daily`;
-frozen variants are not computed again, so the days of a release never change. `golden` lists sixty of those days for
-the tests.
+frozen variants are not computed again, so the days of a release never change.
 """
 
 from __future__ import annotations
@@ -32,7 +30,6 @@ from pipeline.solver import DEFAULT_LIMIT
 from pipeline.version import solver_id
 
 NUMBERING = "native"
-GOLDEN_DAYS = 60
 
 
 def calibrate(variants: Sequence[Variant], deals: int, settling: Settling) -> dict[str, Any]:
@@ -86,21 +83,6 @@ def skipped_candidates(variant: Variant, dates: Sequence[datetime.date], settlin
     return {date.isoformat(): count for date, count in skipped.items() if count}
 
 
-def golden() -> str:
-    """Return sixty frozen days of the main variants as CSV: the first ten with skips, and evenly spaced others."""
-    variants = [load_variant(name) for name in MAIN_VARIANTS]
-    dates = _dates()
-    frozen = json.loads(daily.FROZEN.read_bytes())["variants"]
-    skipping = sorted({date for variant in variants for date in frozen[variant.id]["skipped"]})
-    chosen = {datetime.date.fromisoformat(date) for date in skipping[:10]}
-    others = [date for date in dates if date not in chosen]
-    wanted = GOLDEN_DAYS - len(chosen)
-    chosen.update(others[i * (len(others) - 1) // (wanted - 1)] for i in range(wanted))
-    days = [daily.daily(variant, date) for date in sorted(chosen) for variant in variants]
-    rows = (f"{day.date},{day.variant.id},{day.board.seed},{day.skipped}\n" for day in days)
-    return "date,variant,seed,skipped\n" + "".join(rows)
-
-
 def _dates() -> list[datetime.date]:
     days = (daily.LAST_DATE - daily.FIRST_DATE).days + 1
     return [daily.FIRST_DATE + datetime.timedelta(day) for day in range(days)]
@@ -130,22 +112,19 @@ def text_of(content: Any, depth: int = 0) -> str:
 def main(words: Sequence[str] | None = None) -> None:
     """Make one of the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("calibration", "daily", "golden"))
+    parser.add_argument("what", choices=("calibration", "daily"))
     parser.add_argument("--variant", action="append", help="repeatable; default: the six main ones")
     parser.add_argument("--deals", type=int, default=500, help="deals per variant to calibrate on")
     parser.add_argument("--workers", type=int, help="default: one per core")
     parser.add_argument("--data", type=Path, help="dataset to use and extend; default: a temporary one")
     parser.add_argument("--out", type=Path, help="default: the package's own file")
     given = parser.parse_args(words)
-    if given.what == "golden" and given.out is None:
-        parser.error("golden needs --out FILE")
     variants = [load_variant(name) for name in given.variant or MAIN_VARIANTS]
     with tempfile.TemporaryDirectory(prefix="winnable-") as scratch:
         settling = Settling(given.data or Path(scratch), given.workers, echo=_say)
         make: dict[str, Callable[[], str]] = {
             "calibration": lambda: text_of(calibrate(variants, given.deals, settling)) + "\n",
             "daily": lambda: text_of(freeze(variants, _known(), settling)) + "\n",
-            "golden": golden,
         }
         text = make[given.what]()
     out = given.out or {"calibration": difficulty.CALIBRATION, "daily": daily.FROZEN}[given.what]

@@ -159,7 +159,7 @@ def almost_won():
 
 def winning_line():
     board, _ = almost_won()
-    position, moves = Position.of(board), []
+    position, moves = Position(board), []
     for source, target in ((1, 0), (2, 0)):
         move = max((m for m in position.legal_moves() if m[:2] == (source, target)), key=lambda m: m.cards)
         position.play(move)
@@ -171,7 +171,7 @@ def winning_line():
 def walk(variant, length):
     """A legal line through a deal, with two stock deals in it."""
     board = deal(load_variant(variant), 1)
-    position, moves = Position.of(board), []
+    position, moves = Position(board), []
     while len(moves) < length:
         legal = position.legal_moves()
         plain = [move for move in legal if move != DEAL]
@@ -330,7 +330,7 @@ def test_stepping_by_button_key_slider_and_list(visit):
 def test_every_frame_is_the_referees_position(visit):
     board, line = walk("spider-4", 25)
     tab = visit(replay_page(board, line))
-    position = Position.of(board)
+    position = Position(board)
     names = {card: text for card in range(64) for text in [_name(card)] if 1 <= card & 15 <= 13}
     from pipeline.game.lines import parse_line
 

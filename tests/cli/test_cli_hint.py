@@ -78,7 +78,7 @@ def test_the_stream_answers_while_it_is_open(solved):
             process.stdin.flush()
             answer = json.loads(process.stdout.readline())
             assert answer["verdict"] == "won"
-            assert Position.of(board).fault(next(iter(parse_line(answer["move"]["line"])))) is None
+            assert Position(board).fault(next(iter(parse_line(answer["move"]["line"])))) is None
         for bad, expected in (
             ("not a board", "not a board"),
             ("{}", "line 5: neither columns"),

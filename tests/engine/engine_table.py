@@ -203,7 +203,7 @@ def orderly_board(variant: Variant, seed: int, disorder: int) -> Board | None:
 
 def holds_set(board: Board, column: int) -> bool:
     """Whether a complete set lies anywhere in a column: in a game it would have left."""
-    position = Position.of(board)
+    position = Position(board)
     while len(position.columns[column]) > board.face_down[column]:
         if position.has_set(column):
             return True

@@ -109,14 +109,14 @@ def tiny_board(rng: random.Random) -> Board:
 
 def truth(board: Board, limit: int) -> str | None:
     """Whether a board is won or lost, by the referee; None if that takes more positions than the limit."""
-    position = Position.of(board)
+    position = Position(board)
     seen, todo = {same_position(start_of(position))}, [position]
     while todo:
         if len(seen) > limit:
             return None
         position = todo.pop()
         for move in position.legal_moves():
-            child = Position.of(position.board())
+            child = Position(position.board())
             child.play(move)
             if child.won:
                 return "won"
@@ -133,7 +133,7 @@ def test_tiny_boards():
     verdicts: Counter[str] = Counter()
     while verdicts.total() < 150:
         board = tiny_board(rng)
-        if any(map(Position.of(board).has_set, range(len(board.columns)))) or (expected := truth(board, 800)) is None:
+        if any(map(Position(board).has_set, range(len(board.columns)))) or (expected := truth(board, 800)) is None:
             continue
         result = Search(engine_rules(board.variant), "spider-4").solve(start_of(board), 1_000_000)
         assert result.verdict == expected, board

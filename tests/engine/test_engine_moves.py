@@ -36,7 +36,7 @@ class Walk:
     """A game played by the referee and the engine side by side, every successor of every position compared."""
 
     def __init__(self, board):
-        self.position = Position.of(board)
+        self.position = Position(board)
         self.table = Table(engine_rules(board.variant))
         self.table.lay(start_of(board))
         self.sig = down_sig(board.face_down)

@@ -60,7 +60,7 @@ def test_round_trips(variant_id, seed, moves):
     board = deal(variant, seed)
     assert read_board(board_text(board)) == board
     assert read_board(json.dumps(board_json(board), indent=1)) == board
-    position, rng = Position.of(board), random.Random(seed)
+    position, rng = Position(board), random.Random(seed)
     for _ in range(moves):
         if legal := position.legal_moves():
             position.play(rng.choice(legal))
@@ -72,7 +72,7 @@ def test_round_trips(variant_id, seed, moves):
 
 def test_boards_with_sets_gone(won_lines):
     for variant, seed, line in won_lines:
-        position = Position.of(deal(variant, seed))
+        position = Position(deal(variant, seed))
         for move in parse_line(line):
             position.play(move)
             if position.sets_done in (1, variant.sets_needed):
@@ -236,7 +236,7 @@ def test_a_numbering_that_the_game_has_not_is_refused():
 def test_a_game_under_way_loses_its_number(won_lines):
     """A line of it would not replay on the deal of that number."""
     for variant, seed, line in won_lines:
-        position = Position.of(deal(variant, seed))
+        position = Position(deal(variant, seed))
         for number, move in enumerate(parse_line(line)):
             position.play(move)
             board = position.board()
@@ -248,7 +248,7 @@ def test_a_game_under_way_loses_its_number(won_lines):
 
 def test_a_game_under_way_of_another_deal_is_refused(won_lines):
     variant, seed, line = next(entry for entry in won_lines if entry[0].id == "spider-4")
-    position = Position.of(deal(variant, seed))
+    position = Position(deal(variant, seed))
     for move in parse_line(line)[:40]:
         position.play(move)
     board = dataclasses.replace(position.board(), numbering="native", seed=seed + 1)

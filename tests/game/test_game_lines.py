@@ -56,4 +56,4 @@ def test_every_step_of_a_won_line_is_told(won_lines):
         steps = readable_steps(board, line)
         assert [step.split(".")[0] for step in steps] == [str(number) for number in range(1, len(steps) + 1)]
         assert sum(step.count("completes a set") for step in steps) == variant.sets_needed
-        assert sum(step.count("turns up") for step in steps) == sum(Position.of(board).face_down)
+        assert sum(step.count("turns up") for step in steps) == sum(Position(board).face_down)

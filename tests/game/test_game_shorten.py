@@ -63,7 +63,7 @@ def test_needless_moves_put_in_are_found(variant_id, won_lines):
     """A unit goes to another column and back, wherever that can be: the result must not pay for it."""
     variant, seed, line = next(entry for entry in won_lines if entry[0].id == variant_id)
     board = deal(variant, seed)
-    position, moves, added = Position.of(board), [], 0
+    position, moves, added = Position(board), [], 0
     for move in parse_line(line):
         if added < 4 and (detour := there_and_back(position)):
             moves += detour

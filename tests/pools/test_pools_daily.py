@@ -50,10 +50,22 @@ def test_every_candidate_is_one_of_javascripts_whole_numbers(monkeypatch):
     assert days.candidate("spider-4", DAY, days.MOST_SKIPPED) < 2**53
 
 
-def test_there_are_sixty_golden_days_of_every_main_variant():
-    dates = {entry["date"] for entry in GOLDEN}
-    assert len(dates) == 60
-    assert len(GOLDEN) == 60 * len(MAIN_VARIANTS)
+def golden_days():
+    """Return sixty frozen days of the main variants as CSV: the first ten with skips, and evenly spaced others."""
+    frozen = json.loads(days.FROZEN.read_bytes())["variants"]
+    dates = [days.FIRST_DATE + datetime.timedelta(n) for n in range((days.LAST_DATE - days.FIRST_DATE).days + 1)]
+    skipping = sorted({date for name in MAIN_VARIANTS for date in frozen[name]["skipped"]})[:10]
+    others = [date for date in dates if date.isoformat() not in skipping]
+    wanted = 60 - len(skipping)
+    chosen = [*map(datetime.date.fromisoformat, skipping)]
+    chosen += [others[i * (len(others) - 1) // (wanted - 1)] for i in range(wanted)]
+    found = [days.daily(name, date) for date in sorted(chosen) for name in MAIN_VARIANTS]
+    lines = (f"{day.date},{day.variant.id},{day.board.seed},{day.skipped}\n" for day in found)
+    return "date,variant,seed,skipped\n" + "".join(lines)
+
+
+def test_the_golden_days_are_what_is_frozen():
+    assert FIXTURE.read_text(encoding="ascii") == golden_days()
 
 
 @pytest.mark.parametrize("name", MAIN_VARIANTS)

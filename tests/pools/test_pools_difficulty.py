@@ -19,7 +19,7 @@ class Watched(playouts._Game):
     __slots__ = ("played", "referee")
 
     def __init__(self, board, tables, state):
-        self.referee, self.played = Position.of(board), 0
+        self.referee, self.played = Position(board), 0
         super().__init__(board, tables, state)
         self.compare()
 

@@ -13,7 +13,7 @@ from pipeline.game.variants import MAIN_VARIANTS, load_variant
 from pipeline.pools.hint import HINT_LIMIT, Guide, Hint, hint, hint_json
 from pipeline.pools.stream import answer_stream
 from pipeline.referee.replay import verify_line
-from pipeline.solver import Solver
+from pipeline.solver import Outcome, Solver
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_a_hint_half_way_begins_a_win(solver, name):
         answer = hint_json(found)
         assert answer["move"]["text"] == found.text
         assert answer["move"]["proved"] is True
-        played = Position.of(board).play(found.move)
+        played = Position(board).play(found.move)
         assert len(answer["move"]["cards"]) == len(played.cards)
 
 
@@ -64,8 +64,7 @@ def test_a_hint_can_be_to_deal():
     from pipeline.game.moves import DEAL
 
     board = deal(load_variant("spider-4"), 1)
-    outcome = type("Found", (), dict.fromkeys(("variant", "numbering", "seed", "positions", "expanded"), None))
-    outcome.verdict, outcome.line, outcome.moves, outcome.node_limit = "won", "-abba", 3, 1
+    outcome = Outcome("spider-4", "native", 1, "won", 9, 1, 1000, "-abba", 3)
     answer = hint_json(Hint(board, outcome, DEAL))["move"]
     assert answer["text"].startswith("deal 7S 4D 2D")
     assert (answer["deal"], answer["source"], answer["target"], answer["line"]) == (True, None, None, "-")
@@ -80,7 +79,7 @@ def test_a_search_cut_short_still_has_a_try(solver, name, nodes):
         found = hint(board, nodes, solver)
         assert found.outcome.verdict == "unsettled"
         assert not found.proved
-        assert found.move in Position.of(board).legal_moves()
+        assert found.move in Position(board).legal_moves()
 
 
 # ---- playing by hints
@@ -100,7 +99,7 @@ class Asked:
 
 def in_play(name, seed):
     """Return a game at its start, to be played."""
-    return Position.of(deal(load_variant(name), seed))
+    return Position(deal(load_variant(name), seed))
 
 
 @pytest.mark.parametrize("seed", [2, 4, 6, 8, 9])

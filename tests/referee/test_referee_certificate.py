@@ -129,7 +129,7 @@ def test_the_boards_are_closed_by_the_readable_rules(name, numbering, seed, tmp_
             used.add(stub)
         return False
 
-    position = Position.of(deal(load_variant(name), seed, numbering))
+    position = Position(deal(load_variant(name), seed, numbering))
     trail = [(iter(position.legal_moves()), None)] if step(position) else []
     while trail:
         move = next(trail[-1][0], None)

@@ -42,7 +42,7 @@ def state_of(t):
 
 def same_play(board, moves, rng, tries):
     """Play moves, or random ones, by both rules; at each position try `tries` of all moves that can be written."""
-    position, table = Position.of(board), empty_table(board.variant)
+    position, table = Position(board), empty_table(board.variant)
     lay_out(table[0], packed(board))
     tried = 0
     for move in moves:

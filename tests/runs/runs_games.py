@@ -50,13 +50,13 @@ def disorder(position):
 def winning_line(seed):
     """Return a line that wins a deal of the easy game: best first."""
     board: Board = deal(EASY, seed)
-    start = Position.of(board)
+    start = Position(board)
     counter = itertools.count()
     queue = [(disorder(start), next(counter), ())]
     seen = set()
     while queue:
         _, _, moves = heapq.heappop(queue)
-        position = Position.of(board)
+        position = Position(board)
         for move in moves:
             position.play(move)
         for move in position.legal_moves():

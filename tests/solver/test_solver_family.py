@@ -179,7 +179,7 @@ class Line:
             dict(zip(cards, same, strict=True)) if strict.suits >= loose.suits else dict(zip(cards, cards, strict=True))
         )
         assert strict.suits < loose.suits or tuple(map(folds.get, cards)) == same
-        position, down, fresh = Position.of(start), list(loose.face_down), False
+        position, down, fresh = Position(start), list(loose.face_down), False
         for number, move in enumerate(self.moves):
             position.play(move)
             down = [min(hidden, max(len(cards) - 1, 0)) for hidden, cards in zip(down, position.columns, strict=True)]

@@ -73,7 +73,7 @@ def test_simple_simon_is_lost_where_the_repaired_program_says_so():
 
 def lost_by_the_referee(name: str, seed: int, most: int) -> bool:
     """Whether no line wins, by trying everything: positions are told apart by all that is in them."""
-    position = Position.of(deal(load_variant(name), seed))
+    position = Position(deal(load_variant(name), seed))
     seen = set()
     trail = [(iter(position.legal_moves()), None)]
     while trail:

@@ -80,7 +80,7 @@ def test_a_board_with_more_moves_than_the_beam_lists_is_settled():
     text = "variant: mrs-mop\n"
     text += "".join(f"column {number}: {columns[number - 1] if number <= 6 else ''}\n" for number in range(1, 14))
     board = read_board(text + "sets done: 2\n")
-    assert len(list(Position.of(board).legal_moves())) > MAX_MOVES
+    assert len(list(Position(board).legal_moves())) > MAX_MOVES
     outcome = Solver().solve(board, 20_000)
     assert outcome.verdict == "won"
 

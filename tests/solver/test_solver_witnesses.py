@@ -30,7 +30,7 @@ def witnessed(board, most=3_000):
 def test_no_board_on_the_way_to_a_win_has_a_witness(won_lines):
     boards = 0
     for variant, seed, line in won_lines:
-        position = Position.of(deal(variant, seed))
+        position = Position(deal(variant, seed))
         for move in parse_line(line):
             assert not witnessed(position.board(), 300), (variant.id, seed)
             position.play(move)
@@ -43,7 +43,7 @@ def test_the_engine_and_the_referee_give_up_the_same_boards(name):
     variant = load_variant(name)
     rng, search, agreed = random.Random(name), Exhaust(engine_rules(variant)), {True: 0, False: 0}
     for seed in range(8):
-        position = Position.of(deal(variant, seed))
+        position = Position(deal(variant, seed))
         for _ in range(60):
             moves = position.legal_moves()
             if not moves or position.won:
