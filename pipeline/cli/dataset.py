@@ -179,7 +179,7 @@ def _audit(
     from pipeline.cli.progress import counting
     from pipeline.dataset.audit import Audit
     from pipeline.runs.executors import ProcessExecutor
-    from pipeline.runs.settling import replay_with
+    from pipeline.runs.flight import replay_with
 
     ids = {variant.id for variant in options.chosen_variants(variants)}
     executor = ProcessExecutor(options.worker_count(workers))

@@ -203,7 +203,7 @@ class _Work:
         from pipeline.cli.progress import RunBar, wanted
         from pipeline.runs.night import run_settings
         from pipeline.runs.run import run
-        from pipeline.runs.window import NoProgress
+        from pipeline.runs.window import Progress
 
         settings = run_settings(self.settings, plan, nodes)
         if not settings.deals:
@@ -211,7 +211,7 @@ class _Work:
         if settings.max_time is not None:
             left = settings.max_time - (time.monotonic() - self.began)
             settings = replace(settings, max_time=max(0.001, left))
-        bar = RunBar() if wanted(self.verbosity) else NoProgress()
+        bar = RunBar() if wanted(self.verbosity) else Progress()
         summary = run(settings, progress=bar, echo=partial(options.message, verbosity=self.verbosity))
         self.failed += summary.failed
         raise_if_stopped(summary.stopped)
@@ -222,7 +222,7 @@ class _Work:
         from pipeline.dataset.audit import Audit
         from pipeline.dataset.losses import check_losses, lost_seeds
         from pipeline.runs.executors import make_executor
-        from pipeline.runs.settling import replay_with
+        from pipeline.runs.flight import replay_with
 
         partitions = {partition for partition, _ in self._jobs()}
         executor = make_executor(self.settings)

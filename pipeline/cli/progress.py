@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pipeline.runs.window import Progress
+
 if TYPE_CHECKING:
     from pipeline.runs.chunks import Job
 
@@ -16,7 +18,7 @@ def wanted(verbosity: int) -> bool:
     return verbosity >= 0 and sys.stderr.isatty()
 
 
-class RunBar:
+class RunBar(Progress):
     """A bar over all deals of a run, with the verdicts so far."""
 
     def __init__(self) -> None:

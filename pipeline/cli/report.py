@@ -245,7 +245,7 @@ def _settle(weights: Path | None, flags: dict[str, Any], verbosity: int) -> list
     from pipeline.cli.progress import RunBar, wanted
     from pipeline.dataset.store import Store
     from pipeline.runs.settings import load_settings
-    from pipeline.runs.window import NoProgress
+    from pipeline.runs.window import Progress
     from pipeline.tuning.trial import run_trial
 
     if not flags["variants"] or not flags["seeds"]:
@@ -253,7 +253,7 @@ def _settle(weights: Path | None, flags: dict[str, Any], verbosity: int) -> list
     with TemporaryDirectory(prefix="winnable-") as scratch:
         environment = {name: os.environ[name] for name in WHERE_TO_SETTLE if name in os.environ}
         settings = load_settings(None, {**flags, "seeds_from": None, "data": Path(scratch)}, environment)
-        summary = run_trial(settings, weights, RunBar() if wanted(verbosity) else NoProgress())
+        summary = run_trial(settings, weights, RunBar() if wanted(verbosity) else Progress())
         raise_if_stopped(summary.stopped)
         summary.raise_if_failed()
         return read_sides(Store(scratch), variants=[deals.variant for deals in settings.deals])

@@ -126,9 +126,9 @@ def _flags(given: dict[str, Any]) -> dict[str, Any]:
 
 def _progress(verbosity: int) -> Any:
     from pipeline.cli.progress import RunBar, wanted
-    from pipeline.runs.window import NoProgress
+    from pipeline.runs.window import Progress
 
-    return RunBar() if wanted(verbosity) else NoProgress()
+    return RunBar() if wanted(verbosity) else Progress()
 
 
 def _end(summary: RunSummary, verbosity: int) -> None:

@@ -78,7 +78,6 @@ class Job:
     missing: Seeds
     pace: Pace
     counts: Counts
-    _handed_out: int = 0
     _left: deque[range] = field(default_factory=deque)
 
     @classmethod
@@ -86,7 +85,7 @@ class Job:
         """Make the job that settles the `missing` ones of `deals`."""
         planned = deals.seeds.count
         counts = Counts(planned, planned - missing.count)
-        return cls(number, deals, missing, Pace(chunk), counts, 0, deque(missing.ranges))
+        return cls(number, deals, missing, Pace(chunk), counts, deque(missing.ranges))
 
     @property
     def partition(self) -> Partition:
@@ -107,14 +106,4 @@ class Job:
         if not pieces:
             return None
         seeds: Sequence[int] = pieces[0] if len(pieces) == 1 else [seed for piece in pieces for seed in piece]
-        first = self._handed_out
-        self._handed_out += len(seeds)
-        return Chunk(self.number, first, self.deals.variant, self.deals.numbering, seeds, self.deals.nodes)
-
-
-def halves(chunk: Chunk) -> tuple[Chunk, Chunk]:
-    """Cut a chunk in two."""
-    half = len(chunk.seeds) // 2
-    one = Chunk(chunk.job, chunk.first, chunk.variant, chunk.numbering, chunk.seeds[:half], chunk.nodes)
-    other = Chunk(chunk.job, chunk.first + half, chunk.variant, chunk.numbering, chunk.seeds[half:], chunk.nodes)
-    return one, other
+        return Chunk(self.number, self.deals.variant, self.deals.numbering, seeds, self.deals.nodes)

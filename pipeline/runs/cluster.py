@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.errors import UsageError, WinnableError
+from pipeline.runs.executors import Executor
 
 T = TypeVar("T")
 _WINDOW = 4  # chunks a thread of the cluster; one more than here at home, the way is longer
 _PATIENCE = "20s"
 
 
-class DaskExecutor:
+class DaskExecutor(Executor):
     """Sends chunks to Dask workers, each of which makes its own solver and compares its bench signature.
 
     A worker that dies costs nothing but its chunk: the scheduler gives it to another, and after a few deaths on the
@@ -48,7 +49,7 @@ class DaskExecutor:
             distributed: Any = import_module("distributed")
         except ImportError as error:
             raise UsageError("the dask executor needs Dask; in a checkout: pip install '.[dask]'") from error
-        self.lost: tuple[type[BaseException], ...] = (distributed.KilledWorker,)
+        self.lost = (distributed.KilledWorker,)
         self._closed: type[BaseException] = distributed.client.ClosedClientError
         self._scheduler = scheduler
         self._cluster = None
@@ -96,16 +97,6 @@ class DaskExecutor:
     def _gone(self) -> WinnableError:
         where = f"Dask scheduler at {self._scheduler}" if self._scheduler else "local Dask cluster"
         return WinnableError(f"the {where} has gone; what is settled is kept, the same command goes on from there")
-
-    def breaks_all(self, error: BaseException) -> bool:
-        """The scheduler has replaced the worker; other chunks do not notice."""
-        return False
-
-    def renew(self) -> None:
-        """The scheduler sees to that."""
-
-    def stop(self) -> None:
-        """Chunks are short; what is in flight is waited for."""
 
     def close(self, *, now: bool = False) -> None:
         """Leave the cluster, and end it if it is ours."""

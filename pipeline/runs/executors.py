@@ -15,9 +15,10 @@ import sys
 import threading
 import types
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.runs import workers
 
@@ -30,38 +31,47 @@ _HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _WINDOW = 3  # chunks a worker: one at hand, one waiting in its pipe, one landing
 
 
-class Executor(Protocol):
-    """What the batch room needs of a place to work."""
+class Executor(ABC):
+    """A place to work.
 
-    size: int
-    window: int  # how many tasks to keep in flight
-    lost: tuple[type[BaseException], ...]  # what a future raises when the worker of its chunk has died
-
-    def submit(self, task: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Start a task."""
-
-    def check(self) -> None:
-        """Raise a WinnableError if what was submitted will never end."""
-
-    def breaks_all(self, error: BaseException) -> bool:
-        """Whether that death took every task in flight with it, so that `renew` is called for."""
-
-    def renew(self) -> None:
-        """Start new workers after one has died."""
-
-    def stop(self) -> None:
-        """Ask workers to return their chunks after the deal at hand."""
-
-    def close(self, *, now: bool = False) -> None:
-        """End the workers, after their chunks or now."""
-
-
-class InlineExecutor:
-    """Works in the calling thread: for tests, notebooks and debuggers."""
+    Attributes
+    ----------
+    size
+        Number of workers.
+    window
+        How many tasks to keep in flight.
+    lost
+        What a future raises when the worker of its task has died.
+    """
 
     size = 1
     window = 1
     lost: tuple[type[BaseException], ...] = ()
+
+    @abstractmethod
+    def submit(self, task: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Start a task."""
+
+    def check(self) -> None:  # noqa: B027 - nothing to do for most
+        """Raise a WinnableError if what was submitted will never end."""
+
+    def breaks_all(self, error: BaseException) -> bool:
+        """Whether that death took every task in flight with it, so that `renew` is called for."""
+        return False
+
+    def renew(self) -> None:  # noqa: B027
+        """Start new workers after one has died."""
+
+    def stop(self) -> None:  # noqa: B027
+        """Ask workers to return their chunks after the deal at hand."""
+
+    @abstractmethod
+    def close(self, *, now: bool = False) -> None:
+        """End the workers, after their chunks or now."""
+
+
+class InlineExecutor(Executor):
+    """Works in the calling thread: for tests, notebooks and debuggers."""
 
     def __init__(self) -> None:
         self._stop = threading.Event()
@@ -76,16 +86,6 @@ class InlineExecutor:
             future.set_exception(error)
         return future
 
-    def check(self) -> None:
-        """Nothing is in flight."""
-
-    def breaks_all(self, error: BaseException) -> bool:
-        """There is no worker that could die."""
-        return False
-
-    def renew(self) -> None:
-        """There is no worker to replace."""
-
     def stop(self) -> None:
         """Set the event that is looked at after every deal."""
         self._stop.set()
@@ -95,7 +95,7 @@ class InlineExecutor:
         workers.uncap_memory()
 
 
-class ProcessExecutor:
+class ProcessExecutor(Executor):
     """Works in processes started by a fork server, or spawned where there is none.
 
     Parameters
@@ -106,7 +106,7 @@ class ProcessExecutor:
         Where the workers' log records go; None to keep none.
     """
 
-    lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
+    lost = (BrokenExecutor,)
 
     def __init__(self, size: int, run_log: RunLog | None = None) -> None:
         self.size = size
@@ -126,9 +126,6 @@ class ProcessExecutor:
             broken: Future[T] = Future()
             broken.set_exception(error if isinstance(error, BrokenExecutor) else BrokenExecutor(f"{error!r}"))
             return broken
-
-    def check(self) -> None:
-        """A pool that breaks fails all its futures."""
 
     def breaks_all(self, error: BaseException) -> bool:
         """A dead worker breaks the whole pool."""

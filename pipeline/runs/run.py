@@ -22,7 +22,7 @@ from pipeline.runs.logs import RunLog
 from pipeline.runs.settings import RunSettings
 from pipeline.runs.stopping import INTERRUPTED, Stopper
 from pipeline.runs.summary import Manifest, RunSummary, new_run_id
-from pipeline.runs.window import NoProgress, Progress, Window
+from pipeline.runs.window import Progress, Window
 from pipeline.runs.workers import Settler, Setup
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ def run(
     solver
         What that settler's identity is; needed with one of your own.
     progress
-        Is told what has been done.
+        Follows the run.
     echo
         Is given messages for the user, a line each.
 
@@ -85,7 +85,7 @@ def run(
         try:
             variants = tuple(job.deals.variant for job in jobs if job.missing)
             setup = Setup(settler, solver, summary.run_id, variants, settings.memory)
-            _settle(settings, store, jobs, summary, setup, stopper, progress or NoProgress(), run_log)
+            _settle(settings, store, jobs, summary, setup, stopper, progress or Progress(), run_log)
             status = summary.stopped or "finished"
         except KeyboardInterrupt:
             status = stopper.reason or INTERRUPTED

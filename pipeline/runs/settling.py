@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import SupportsIndex, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.dataset.replays import Replay, check_lines
 from pipeline.dataset.seeds import Seeds
-from pipeline.errors import UsageError, WinnableError
+from pipeline.errors import UsageError
 from pipeline.game.deals import DATASET_SEEDS
 from pipeline.game.numbers import whole_number
 from pipeline.game.variants import Variant
-from pipeline.runs.executors import Executor, make_executor
+from pipeline.runs.executors import make_executor
+from pipeline.runs.flight import each
 from pipeline.runs.run import run
 from pipeline.runs.settings import Deals, RunSettings, usable_cores
 from pipeline.runs.summary import RunSummary
-from pipeline.runs.window import STRIKES, Progress
+from pipeline.runs.window import Progress
 
 D = TypeVar("D")
 T = TypeVar("T")
 _INLINE = 64  # deals that are not worth starting a worker for
-_CHUNK = 200
-_IN_FLIGHT = 4  # chunks a worker
 
 
 class StoppedError(KeyboardInterrupt):
@@ -99,70 +94,6 @@ class Settling:
         finally:
             executor.close(now=now)
         return results
-
-
-def each(
-    executor: Executor,
-    task: Callable[[Variant, str, Sequence[D]], list[T]],
-    variant: Variant,
-    numbering: str,
-    deals: Sequence[D],
-    advance: Callable[[int], None] = lambda _count: None,
-    killed: Callable[[D], T] | None = None,
-) -> list[T]:
-    """Do a task on deals, a chunk at a time; return the results in order.
-
-    The chunks that were in flight when a worker died are tried again one by one and halved until the deal that kills
-    its worker is found; what `killed` makes of that deal is its result.
-
-    Raises
-    ------
-    WinnableError
-        A deal kills its worker, and there is no `killed`.
-    """
-    results: dict[int, list[T]] = {}
-    waiting = deque(range(at, min(at + _CHUNK, len(deals))) for at in range(0, len(deals), _CHUNK))
-    suspects: deque[range] = deque()
-    flying: dict[Future[list[T]], range] = {}
-    strikes: Counter[range] = Counter()
-    while waiting or suspects or flying:
-        queue = suspects or waiting
-        while queue and len(flying) < (1 if suspects else _IN_FLIGHT * executor.size):
-            piece = queue.popleft()
-            flying[executor.submit(task, variant, numbering, deals[piece.start : piece.stop])] = piece
-            if queue is suspects:
-                break
-        future, piece = next(iter(flying.items()))
-        try:
-            results[piece.start] = future.result()
-        except executor.lost:
-            lost = [piece]
-            if executor.breaks_all(future.exception() or Exception()):
-                lost = list(flying.values())
-                flying.clear()
-                executor.renew()
-            if len(lost) > 1:
-                suspects.extend(lost)
-            elif len(piece) > 1:
-                half = piece.start + len(piece) // 2
-                suspects.extendleft((range(half, piece.stop), range(piece.start, half)))
-            elif strikes[piece] < STRIKES - 1:
-                strikes[piece] += 1
-                suspects.appendleft(piece)
-            elif killed is not None:
-                results[piece.start] = [killed(deals[piece.start])]
-            else:
-                text = f"{variant.id} {numbering}: {deals[piece.start]!r:.80}"
-                raise WinnableError(f"{text}: kills its worker, {STRIKES} times") from None
-        else:
-            advance(len(piece))
-        flying.pop(future, None)
-    return [result for at in sorted(results) for result in results[at]]
-
-
-def replay_with(executor: Executor) -> Replay:
-    """Return what replays stored lines in the executor's workers; a line that kills its worker is a fault."""
-    return partial(each, executor, check_lines, killed=lambda row: (row.seed, "replaying it kills the worker"))
 
 
 def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[SupportsIndex]) -> Seeds:

@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 from operator import attrgetter
 from pathlib import Path
@@ -127,16 +127,19 @@ class Chunk:
     ----------
     job
         Which of the run's deals, by place.
-    first
-        Place of the first seed among all that are missing of the job.
     """
 
     job: int
-    first: int
     variant: Variant
     numbering: str
     seeds: Sequence[int]
     nodes: int
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def __getitem__(self, part: slice) -> Chunk:
+        return replace(self, seeds=self.seeds[part])
 
 
 class ChunkResult(NamedTuple):

@@ -21,7 +21,7 @@ from pipeline.dataset.store import Part, Partition, Store
 from pipeline.errors import SolverFault, StoreError
 from pipeline.game.lines import parse_line
 from pipeline.runs.executors import InlineExecutor, ProcessExecutor
-from pipeline.runs.settling import replay_with
+from pipeline.runs.flight import replay_with
 
 GAMES = Partition("easy-game", "native")
 RULES = {"easy-game": EASY}

@@ -21,7 +21,7 @@ from pipeline.game.variants import load_variant
 from pipeline.runs import run as runs
 from pipeline.runs.executors import InlineExecutor
 from pipeline.runs.settings import Deals
-from pipeline.runs.window import NoProgress, Window
+from pipeline.runs.window import Progress, Window
 from pipeline.runs.workers import HandshakeError
 
 SPIDER = Partition("spider-4", "native")
@@ -240,7 +240,7 @@ def test_a_cap_on_memory_ends_with_an_inline_run(settings_for, raises):
     before = resource.getrlimit(resource.RLIMIT_AS)
     seen = []
 
-    class Watching(NoProgress):
+    class Watching(Progress):
         def advance(self, job, deals):
             seen.append(resource.getrlimit(resource.RLIMIT_AS))
 
@@ -276,7 +276,7 @@ class Cancelling(InlineExecutor):
         self.times, self.seen = times, Counter()
 
     def submit(self, task, *arguments):
-        first = arguments[1].first
+        first = arguments[1].seeds[0]
         self.seen[first] += 1
         if self.seen[first] > self.times:
             return super().submit(task, *arguments)

@@ -12,7 +12,7 @@ from pipeline.engine import compiler
 from pipeline.game.variants import load_variant
 from pipeline.runs import workers
 from pipeline.runs.executors import ProcessExecutor
-from pipeline.runs.settling import each
+from pipeline.runs.flight import each
 
 
 def test_a_worker_takes_no_lock_when_all_widths_are_compiled(monkeypatch, tmp_path):
