@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "referee": {"errors", "game"},
     "solver": {"errors", "game", "engine", "referee"},
     "dataset": {"errors", "game", "referee"},
-    "runs": {"errors", "game", "solver", "version", "dataset", "referee"},
+    "runs": {"errors", "game", "solver", "version", "dataset", "referee", "analysis"},
     "analysis": {"errors", "game", "dataset", "version"},
     "tuning": {"errors", "game", "engine", "solver", "version", "dataset", "runs", "analysis"},
     "pools": {"errors", "game", "analysis", "dataset", "runs", "solver", "version", "referee"},

@@ -22,7 +22,7 @@ from typing import NamedTuple, NoReturn
 import click
 
 from pipeline.errors import WinnableError
-from pipeline.runs.stopping import INTERRUPTED, SIGNALS
+from pipeline.runs.stopping import INTERRUPTED, SIGNALS, Signalled
 
 _PATIENCE = 5.0  # seconds for threads and child processes to end, once all is said
 _GOES_ON = "pipeline.cli.goes_on"
@@ -62,33 +62,9 @@ COMMANDS: dict[str, Entry] = {
 }
 
 
-class Signalled(KeyboardInterrupt):
-    """SIGINT, SIGTERM or SIGHUP, raised where it struck: whatever drains on Ctrl-C drains on all of them.
-
-    Not KeyboardInterrupt itself: of one that has passed a compiled text, as in the making of a dataclass, Python ends
-    by the signal however well it was handled.
-    """
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
 def goes_on() -> None:
     """Note that the command at work goes on where it was when it is called again; said if a signal ends it."""
     click.get_current_context().meta[_GOES_ON] = True
-
-
-def raise_if_stopped(reason: str | None) -> None:
-    """End the command with the exit code of the signal that stopped its run; a run that was not stopped by one is fine.
-
-    Raises
-    ------
-    Signalled
-        A signal stopped it.
-    """
-    if reason is not None and reason in SIGNALS.values():
-        raise Signalled(reason)
 
 
 class LazyGroup(click.Group):

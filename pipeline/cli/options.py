@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from pipeline.dataset.seeds import parse_seeds
 from pipeline.errors import UsageError
+from pipeline.runs.values import read_count, read_duration, read_shard
 
 if TYPE_CHECKING:
     from pipeline.dataset.seeds import Seeds
@@ -41,20 +43,18 @@ ENDINGS = {
 
 
 class Kind(ParamType):
-    """A kind of value that a setting has too: read by the same function of `pipeline.runs.settings`."""
+    """A kind of value that a setting has too, read by the same function."""
 
-    def __init__(self, name: str, reader: str) -> None:
+    def __init__(self, name: str, read: Callable[[str], Any]) -> None:
         self.name = name
-        self._reader = reader
+        self._read = read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read a text; a value of the right type already passes."""
-        from pipeline.runs import settings as config
-
         if not isinstance(value, str):
             return value
         try:
-            return getattr(config, self._reader)(value)
+            return self._read(value)
         except UsageError as error:
             self.fail(str(error), param, ctx)
         except ValueError as error:
@@ -105,10 +105,10 @@ def beginning(incomplete: str, words: Iterable[str]) -> list[CompletionItem]:
     return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
-SEEDS = Kind("A:B", "parse_seeds")
-DURATION = Kind("duration", "read_duration")
-SHARD = Kind("i/n", "read_shard")
-COUNT = Kind("n", "read_count")
+SEEDS = Kind("A:B", parse_seeds)
+DURATION = Kind("duration", read_duration)
+SHARD = Kind("i/n", read_shard)
+COUNT = Kind("n", read_count)
 VARIANT = VariantId()
 COLUMNS = ColumnList()
 
@@ -304,7 +304,7 @@ def setting(key: str, flag: Any, default: Any) -> Any:
     ConfigError
         The variable's value is not allowed.
     """
-    from pipeline.runs.settings import ConfigFile, Layers
+    from pipeline.runs.configuration import ConfigFile, Layers
 
     if flag is not None:
         return flag

@@ -162,24 +162,20 @@ def _keep_other(out: Path, order: Order) -> None:
 
 
 def _built(order: Order, data: Path | None, workers: int | None, verbosity: int) -> Pool:
-    """Build with progress on the terminal; a signal ends the command with its exit code."""
-    from pipeline.cli.main import goes_on, raise_if_stopped
-    from pipeline.cli.progress import RunBar, counting, wanted
+    """Build with progress on the terminal."""
+    from pipeline.cli.main import goes_on
+    from pipeline.cli.progress import RunBar, counting
     from pipeline.pools.building import build_pool
-    from pipeline.runs.settling import Settling, StoppedError
+    from pipeline.runs.settling import Settling
 
     goes_on()
     settling = Settling(
         options.data_directory(data),
         options.worker_count(workers),
-        progress=RunBar() if wanted(verbosity) else None,
+        progress=RunBar(verbosity),
         echo=lambda text: options.message(text, verbosity),
     )
-    try:
-        return build_pool(order, settling, lambda total: counting(total, "rating", verbosity))
-    except StoppedError as stop:
-        raise_if_stopped(stop.reason)
-        raise
+    return build_pool(order, settling, lambda total: counting(total, "rating", verbosity))
 
 
 @pool.command()

@@ -7,36 +7,39 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tqdm import tqdm
+
 from pipeline.runs.window import Progress
 
 if TYPE_CHECKING:
     from pipeline.runs.chunks import Job
 
 
-def wanted(verbosity: int) -> bool:
-    """Return whether to draw: not with `--quiet`, and not into a file or a pipe."""
-    return verbosity >= 0 and sys.stderr.isatty()
+def _bar(verbosity: int, **options: Any) -> tqdm[Any]:
+    """Return a bar; it is not drawn with `--quiet`, nor into a file or a pipe."""
+    hidden = verbosity < 0 or not sys.stderr.isatty()
+    return tqdm(disable=hidden, dynamic_ncols=True, file=sys.stderr, **options)
 
 
 class RunBar(Progress):
     """A bar over all deals of a run, with the verdicts so far."""
 
-    def __init__(self) -> None:
-        self._bar: Any = None
+    def __init__(self, verbosity: int) -> None:
+        self._verbosity = verbosity
+        self._bar: tqdm[Any] | None = None
         self._jobs: Sequence[Job] = ()
 
     def start(self, jobs: Sequence[Job]) -> None:
         """Draw the bar."""
-        from tqdm import tqdm
-
         self._jobs = jobs
-        left = sum(job.counts.left for job in jobs)
-        self._bar = tqdm(total=left, unit="deal", smoothing=0.1, dynamic_ncols=True, file=sys.stderr)
+        self._bar = _bar(self._verbosity, total=sum(job.counts.left for job in jobs), unit="deal", smoothing=0.1)
 
     def advance(self, job: Job, deals: int) -> None:
         """Advance the bar."""
+        if self._bar is None or self._bar.disable:
+            return
         counts = {
-            name: sum(getattr(one.counts, name) for one in self._jobs)
+            name: sum(getattr(job.counts, name) for job in self._jobs)
             for name in ("won", "lost", "unsettled", "failed")
         }
         shown = [f"{name} {count}" for name, count in counts.items() if count or name != "failed"]
@@ -53,9 +56,7 @@ class RunBar(Progress):
 @contextlib.contextmanager
 def counting(total: int, unit: str, verbosity: int) -> Iterator[Callable[[int], None]]:
     """Draw a bar over items while a block runs; yield what is told how many more are done."""
-    from tqdm import tqdm
-
-    with tqdm(total=total, unit=unit, disable=not wanted(verbosity), dynamic_ncols=True, file=sys.stderr) as bar:
+    with _bar(verbosity, total=total, unit=unit) as bar:
 
         def advance(count: int) -> None:
             bar.update(count)

@@ -241,11 +241,9 @@ def _settle(weights: Path | None, flags: dict[str, Any], verbosity: int) -> list
     from tempfile import TemporaryDirectory
 
     from pipeline.analysis.sides import read_sides
-    from pipeline.cli.main import raise_if_stopped
-    from pipeline.cli.progress import RunBar, wanted
+    from pipeline.cli.progress import RunBar
     from pipeline.dataset.store import Store
-    from pipeline.runs.settings import load_settings
-    from pipeline.runs.window import Progress
+    from pipeline.runs.configuration import load_settings
     from pipeline.tuning.trial import run_trial
 
     if not flags["variants"] or not flags["seeds"]:
@@ -253,7 +251,6 @@ def _settle(weights: Path | None, flags: dict[str, Any], verbosity: int) -> list
     with TemporaryDirectory(prefix="winnable-") as scratch:
         environment = {name: os.environ[name] for name in WHERE_TO_SETTLE if name in os.environ}
         settings = load_settings(None, {**flags, "seeds_from": None, "data": Path(scratch)}, environment)
-        summary = run_trial(settings, weights, RunBar() if wanted(verbosity) else Progress())
-        raise_if_stopped(summary.stopped)
-        summary.raise_if_failed()
+        summary = run_trial(settings, weights, RunBar(verbosity))
+        summary.raise_if_unfinished()
         return read_sides(Store(scratch), variants=[deals.variant for deals in settings.deals])

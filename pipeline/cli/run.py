@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipeline.cli import options, records
+from pipeline.runs.values import read_address, read_size
 
 if TYPE_CHECKING:
-    from pipeline.dataset.manifest import RunRecord
-    from pipeline.dataset.seeds import Seeds
-    from pipeline.dataset.store import Partition, Store
-    from pipeline.runs.settings import Deals, RunSettings
+    from pipeline.runs.settings import RunSettings
     from pipeline.runs.summary import RunSummary
 
 _CONFIG = click.argument(
@@ -32,7 +29,7 @@ def _executor_options(command: options.Command) -> options.Command:
         click.option("--tls-ca", type=file, metavar="FILE", help="Certificate authority of the Dask cluster."),
         click.option(
             "--scheduler",
-            type=options.Kind("address", "read_address"),
+            type=options.Kind("address", read_address),
             metavar="URL",
             help="Dask scheduler, like tls://host:8786.  [default: a local cluster]",
         ),
@@ -63,7 +60,7 @@ def _executor_options(command: options.Command) -> options.Command:
 )
 @click.option(
     "--memory",
-    type=options.Kind("size", "read_size"),
+    type=options.Kind("size", read_size),
     metavar="SIZE",
     help="Most memory of a worker, like 2GB (at least 256MB): a deal that needs more fails alone.  [default: no cap]",
 )
@@ -96,9 +93,10 @@ def run(config: Path | None, dry_run: bool, output_format: str, verbosity: int, 
       winnable run configs/documented.toml --dry-run
     """
     from pipeline.cli.main import goes_on
+    from pipeline.cli.progress import RunBar
+    from pipeline.runs.configuration import load_settings
     from pipeline.runs.logs import show_on_terminal
     from pipeline.runs.run import run as settle
-    from pipeline.runs.settings import load_settings
 
     settings = load_settings(config, _flags(flags))
     show_on_terminal(verbosity)
@@ -106,8 +104,7 @@ def run(config: Path | None, dry_run: bool, output_format: str, verbosity: int, 
         _show_plan(settings, output_format)
         return
     goes_on()
-    bar = _progress(verbosity)
-    summary = settle(settings, progress=bar, echo=None if verbosity < 0 else lambda text: options.message(text))
+    summary = settle(settings, progress=RunBar(verbosity), echo=partial(options.message, verbosity=verbosity))
     if settings.report and summary.stopped is None and any(deals.seeds for deals in settings.deals):
         _print_report(settings, output_format)
     else:
@@ -124,16 +121,8 @@ def _flags(given: dict[str, Any]) -> dict[str, Any]:
     return flags
 
 
-def _progress(verbosity: int) -> Any:
-    from pipeline.cli.progress import RunBar, wanted
-    from pipeline.runs.window import Progress
-
-    return RunBar() if wanted(verbosity) else Progress()
-
-
 def _end(summary: RunSummary, verbosity: int) -> None:
     """End with the exit code that the run has earned."""
-    from pipeline.cli.main import raise_if_stopped
     from pipeline.runs.stopping import MAX_TIME
 
     if summary.stopped and summary.left:
@@ -141,8 +130,7 @@ def _end(summary: RunSummary, verbosity: int) -> None:
         why = "time is up: " if summary.stopped == MAX_TIME else ""
         remedy = f"the same command goes on from here, 'winnable withdraw {summary.run_id}' gives them up"
         options.message(f"{why}{left} left; {remedy}", verbosity)
-    raise_if_stopped(summary.stopped)
-    summary.raise_if_failed()
+    summary.raise_if_unfinished()
 
 
 def _run_records(summary: RunSummary) -> list[dict[str, Any]]:
@@ -249,34 +237,27 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
     from pipeline.dataset import lock
     from pipeline.dataset.manifest import read_runs
     from pipeline.dataset.store import Store
+    from pipeline.runs.configuration import load_settings
     from pipeline.runs.overview import status_of
 
-    settings, asked = _asked(config, flags)
+    settings = load_settings(config, _flags(flags), need_seeds=False)
     some_planned = any(deals.seeds for deals in settings.deals)  # these may be asked about before the first run
     store = Store(settings.data) if some_planned else existing(settings.data)
     runs = read_runs(store)
-    plans = _plans(store, runs, settings, asked, options.setting("nodes", flags["nodes"], None))
-    rules = {deals.variant.id: deals.variant.rules_hash for deals in settings.deals}
-    rows = []
-    for partition, plan in plans.items():
-        if partition.variant in rules:
-            store.check_rules(partition, rules[partition.variant])
-        found = status_of(store, partition)
-        rows.append(
-            {
-                "variant": partition.variant,
-                "numbering": partition.numbering,
-                "seeds": f"{found.first}:{found.last}" if found.deals else "-",
-                "done": found.deals,
-                "missing": _missing(store, partition, plan),
-                "won": found.won,
-                "lost": found.lost,
-                "unsettled": found.unsettled,
-                "unsettled_at": ", ".join(f"{limit} ({count})" for limit, count in found.node_limits) or "-",
-                "parts": found.parts,
-                "bytes": found.size,
-            }
-        )
+    node_limit = options.setting("nodes", flags["nodes"], None)
+    rows = [
+        {
+            **status.partition._asdict(),
+            "seeds": "{}:{}".format(*status.seeds) if status.seeds else "-",
+            "done": status.verdicts.total(),
+            "missing": status.missing,
+            **{word: status.verdicts[word] for word in ("won", "lost", "unsettled")},
+            "unsettled_at": ", ".join(f"{at} ({count})" for at, count in sorted(status.node_limits.items())) or "-",
+            "parts": status.parts,
+            "bytes": status.size,
+        }
+        for status in status_of(store, runs, settings, flags["numbering"], node_limit)
+    ]
     click.echo(records.table(rows, output_format), nl=False)
     holder = lock.current_holder(store.staging)
     if holder:
@@ -284,59 +265,3 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
     if runs:
         state = "killed" if runs[-1].status == "running" and not holder else runs[-1].status
         options.message(f"last run {runs[-1].id}: {state}", verbosity)
-
-
-def _asked(config: Path | None, flags: dict[str, Any]) -> tuple[RunSettings, Callable[[Partition], bool]]:
-    """Return what a run would be told, and which partitions are asked about: its own, or without seeds a selection."""
-    from pipeline.game.variants import MAIN_VARIANTS, load_variant
-    from pipeline.runs.settings import load_settings
-
-    named = config or flags["variants"] or os.environ.get("WINNABLE_VARIANTS")
-    if not named:  # not every variant has the numbering, and nobody asked for those that have not
-        numbering = options.setting("numbering", flags["numbering"], "native")
-        flags = flags | {
-            "variants": tuple(word for word in MAIN_VARIANTS if numbering in load_variant(word).numberings)
-        }
-    settings = load_settings(config, _flags(flags), need_seeds=False)
-    if config or any(deals.seeds for deals in settings.deals):
-        return settings, {_partition(deals) for deals in settings.deals}.__contains__
-    ids = {deals.variant.id for deals in settings.deals}
-    return (
-        settings,
-        lambda partition: (not named or partition.variant in ids) and flags["numbering"] in (None, partition.numbering),
-    )
-
-
-def _plans(
-    store: Store,
-    runs: list[RunRecord],
-    settings: RunSettings,
-    asked: Callable[[Partition], bool],
-    nodes: int | None,
-) -> dict[Partition, dict[int, Seeds]]:
-    """Return, by partition, the seeds that should be searched, by node limit."""
-    from pipeline.dataset.seeds import Seeds
-
-    planned: dict[Partition, dict[int, list[range]]] = {partition: {} for partition in store.partitions()}
-    for partition, plan in (entry for run in runs for entry in run.plans):
-        planned.setdefault(partition, {}).setdefault(nodes or plan.nodes, []).extend(plan.seeds.ranges)
-    found = {
-        partition: {limit: Seeds.of(ranges) for limit, ranges in by_limit.items()}
-        for partition, by_limit in planned.items()
-    }
-    found |= {_partition(deals): {deals.nodes: deals.seeds} for deals in settings.deals if deals.seeds}
-    return {partition: found[partition] for partition in sorted(found) if asked(partition)}
-
-
-def _missing(store: Store, partition: Partition, plan: dict[int, Seeds]) -> int:
-    """Count the deals of a plan that a run would settle."""
-    from pipeline.dataset.seeds import Seeds
-
-    lacking = [store.missing(partition, seeds, limit) for limit, seeds in plan.items()]
-    return Seeds.of(piece for seeds in lacking for piece in seeds.ranges).count
-
-
-def _partition(deals: Deals) -> Partition:
-    from pipeline.dataset.store import Partition
-
-    return Partition(deals.variant.id, deals.numbering)

@@ -10,7 +10,7 @@ import click
 from pipeline.cli import options, records
 
 if TYPE_CHECKING:
-    from pipeline.runs.executors import Executor
+    from pipeline.runs.executor import Executor
     from pipeline.tuning.tune import Generation, Plan
 
 _FILE = click.Path(path_type=Path, dir_okay=False)

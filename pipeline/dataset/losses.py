@@ -94,7 +94,7 @@ def _note_checked(store: Store, partition: Partition, seeds: list[int]) -> None:
         known = checked.get(partition, Seeds(()))
         checked[partition] = Seeds.of([*known.ranges, *Seeds.of_numbers(seeds).ranges])
         if checked[partition] != known:
-            content = {str(name): [f"{r.start}:{r.stop - 1}" for r in checked[name].ranges] for name in sorted(checked)}
+            content = {str(name): checked[name].texts() for name in sorted(checked)}
             write_text(_path(store), json.dumps(content, indent=2) + "\n")
     except StoreError as error:
         log.warning("%s; reports will not count these losses as proved again", error)

@@ -84,6 +84,10 @@ class Seeds:
         texts = [str(r.start) if len_of(r) == 1 else f"{r.start}:{r.stop - 1}" for r in self.ranges]
         return ", ".join(texts if len(texts) <= 6 else [*texts[:3], f"... {len(texts) - 4} more ...", texts[-1]])
 
+    def texts(self) -> list[str]:
+        """Return the ranges as `A:B`, both ends included, for JSON."""
+        return [f"{piece.start}:{piece.stop - 1}" for piece in self.ranges]
+
     def slice(self, start: int, stop: int) -> Seeds:
         """Return the seeds at positions `start` to `stop - 1` of the ascending order."""
         pieces = []

@@ -88,7 +88,7 @@ def build_pool(
         The dataset cannot be used.
     SolverFault
         A line of the dataset does not replay.
-    StoppedError
+    Signalled
         A signal ended it; settled deals are kept, and the same order continues from there.
     """
     variant, numbering = order.variant, order.numbering

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipeline.dataset.seeds import Seeds, len_of
-from pipeline.dataset.store import Partition
 from pipeline.runs.settings import Deals
 from pipeline.runs.workers import Chunk, ChunkResult
 
@@ -86,11 +85,6 @@ class Job:
         planned = deals.seeds.count
         counts = Counts(planned, planned - missing.count)
         return cls(number, deals, missing, Pace(chunk), counts, deque(missing.ranges))
-
-    @property
-    def partition(self) -> Partition:
-        """Where its rows go."""
-        return Partition(self.deals.variant.id, self.deals.numbering)
 
     def next_chunk(self, at_most: int) -> Chunk | None:
         """Hand out the next deals; None when there are no more."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.errors import UsageError, WinnableError
-from pipeline.runs.executors import Executor
+from pipeline.runs.executor import Executor
 
 T = TypeVar("T")
 _WINDOW = 4  # chunks a thread of the cluster; one more than here at home, the way is longer

@@ -55,7 +55,7 @@ class Collector:
             number, columns = next(iter(self._columns.items()))
             job = self._jobs[number]
             table = table_of({**columns, **self._same, "rules_hash": job.deals.variant.rules_hash})
-            self._store.add(job.partition, join_tables([table]))
+            self._store.add(job.deals.partition, join_tables([table]))
             del self._columns[number]  # only now: a full disk leaves it for another try
         self._kept = 0
         now = time.monotonic()

@@ -15,12 +15,12 @@ import sys
 import threading
 import types
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.runs import workers
+from pipeline.runs.executor import Executor
 
 if TYPE_CHECKING:
     from pipeline.runs.logs import RunLog
@@ -29,45 +29,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _WINDOW = 3  # chunks a worker: one at hand, one waiting in its pipe, one landing
-
-
-class Executor(ABC):
-    """A place to work.
-
-    Attributes
-    ----------
-    size
-        Number of workers.
-    window
-        How many tasks to keep in flight.
-    lost
-        What a future raises when the worker of its task has died.
-    """
-
-    size = 1
-    window = 1
-    lost: tuple[type[BaseException], ...] = ()
-
-    @abstractmethod
-    def submit(self, task: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Start a task."""
-
-    def check(self) -> None:  # noqa: B027 - nothing to do for most
-        """Raise a WinnableError if what was submitted will never end."""
-
-    def breaks_all(self, error: BaseException) -> bool:
-        """Whether that death took every task in flight with it, so that `renew` is called for."""
-        return False
-
-    def renew(self) -> None:  # noqa: B027
-        """Start new workers after one has died."""
-
-    def stop(self) -> None:  # noqa: B027
-        """Ask workers to return their chunks after the deal at hand."""
-
-    @abstractmethod
-    def close(self, *, now: bool = False) -> None:
-        """End the workers, after their chunks or now."""
 
 
 class InlineExecutor(Executor):

@@ -18,7 +18,7 @@ from typing import Generic, Protocol, Self, TypeVar
 from pipeline.dataset.replays import Replay, check_lines
 from pipeline.errors import WinnableError
 from pipeline.game.variants import Variant
-from pipeline.runs.executors import Executor
+from pipeline.runs.executor import Executor
 
 log = logging.getLogger(__name__)
 

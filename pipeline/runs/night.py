@@ -144,17 +144,17 @@ class Nights:
 
     def plan(self, night: Night, deals: Iterable[Deals], settings: NightlySettings) -> None:
         """Add the new deals of each variant that is not in the plan yet, and what earlier nights left of it."""
-        unfinished = [one for one in map(self.load, self.dates()) if one.date < night.date and one.status != FINISHED]
+        unfinished = [old for old in map(self.load, self.dates()) if old.date < night.date and old.status != FINISHED]
         own = dict(settings.seeds_of)
         for job in deals:
-            partition = Partition(job.variant.id, job.numbering)
+            partition = job.partition
             if partition not in night.new:
                 table = self.store.read(*partition, ["seed"])
                 allowed = DATASET_SEEDS[job.numbering]
-                had = seeds_of(table)
-                left = Seeds.of(piece for one in unfinished for piece in one.new.get(partition, Seeds(())).ranges)
-                left = left.without(had)
-                taken = np.union1d(had, np.fromiter(left, np.int64))
+                settled = seeds_of(table)
+                left = Seeds.of(piece for old in unfinished for piece in old.new.get(partition, Seeds(())).ranges)
+                left = left.without(settled)
+                taken = np.union1d(settled, np.fromiter(left, np.int64))
                 fresh = Seeds.of([range(max(settings.first_seed, allowed.start), allowed.stop)]).without(taken)
                 fresh = fresh.slice(0, own.get(job.variant.id, settings.seeds))
                 night.new[partition] = Seeds.of([*left.ranges, *fresh.ranges])
@@ -162,7 +162,7 @@ class Nights:
     def plan_retries(self, night: Night, deals: Iterable[Deals], settings: NightlySettings) -> None:
         """Choose what is tried again, the smallest seeds first, for each variant that has no choice yet."""
         for job in deals:
-            partition = Partition(job.variant.id, job.numbering)
+            partition = job.partition
             if partition not in night.retry:
                 table = self.store.read(*partition, ["seed", "verdict", "node_limit"])
                 open_ = pc.equal(table["verdict"].cast(pa.string()), "unsettled")
@@ -189,7 +189,7 @@ def run_settings(settings: RunSettings, plan: dict[Partition, Seeds], nodes: int
     """Return the settings of the run that settles a plan, at the variants' own node limits or at `nodes`."""
     jobs = []
     for job in settings.deals:
-        seeds = plan.get(Partition(job.variant.id, job.numbering), Seeds(()))
+        seeds = plan.get(job.partition, Seeds(()))
         if seeds:
             jobs.append(replace(job, seeds=seeds, nodes=job.nodes if nodes is None else max(nodes, job.nodes)))
     return replace(settings, deals=tuple(jobs), shard=None, report=False)
@@ -212,10 +212,7 @@ def read_date(text: str) -> str:
 
 
 def _plan_json(plan: dict[Partition, Seeds]) -> dict[str, list[str]]:
-    return {
-        str(partition): [f"{piece.start}:{piece.stop - 1}" for piece in seeds.ranges]
-        for partition, seeds in plan.items()
-    }
+    return {str(partition): seeds.texts() for partition, seeds in plan.items()}
 
 
 def _read_plan(content: dict[str, list[str]]) -> dict[Partition, Seeds]:

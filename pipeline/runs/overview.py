@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.dataset.manifest import RunRecord
 from pipeline.dataset.rows import seeds_of
+from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.runs.chunks import Job
+from pipeline.runs.settings import RunSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,63 +24,102 @@ class PartitionStatus:
 
     Attributes
     ----------
-    first, last
-        Its smallest and largest seed.
+    seeds
+        Its smallest and largest seed; None if it has no deals.
+    verdicts
+        Number of deals by verdict.
     node_limits
-        Node limit and number of the unsettled deals at it, ascending.
+        Number of unsettled deals by the node limit they were searched to.
+    missing
+        Deals that a run would settle.
     parts, size
         Number of its files, and bytes in them.
     """
 
     partition: Partition
-    deals: int
-    won: int
-    lost: int
-    unsettled: int
-    first: int
-    last: int
-    node_limits: tuple[tuple[int, int], ...]
+    seeds: tuple[int, int] | None
+    verdicts: Counter[str]
+    node_limits: Counter[int]
+    missing: int
     parts: int
     size: int
 
 
-def status_of(store: Store, partition: Partition) -> PartitionStatus:
-    """Return how far a partition is.
+def status_of(
+    store: Store, runs: Iterable[RunRecord], settings: RunSettings, numbering: str | None, node_limit: int | None
+) -> list[PartitionStatus]:
+    """Return how far the partitions are that the settings name.
+
+    Parameters
+    ----------
+    store, runs
+        The dataset and the records of its runs, whose plans say what is missing where the settings give no seeds.
+    settings
+        What would be settled. If they give neither seeds nor a file, they choose among what is there and planned.
+    numbering
+        The numbering to choose; None for all.
+    node_limit
+        The limit to count what is missing at; None for that of each plan.
 
     Raises
     ------
     StoreError
-        The partition cannot be trusted as it is.
+        A partition is damaged or was settled under other rules.
     """
-    counts: Counter[str] = Counter()
-    limits: Counter[int] = Counter()
-    first = last = 0
+    named = {deals.partition for deals in settings.deals}
+    ids = {partition.variant for partition in named}
+    exactly = settings.configured or any(deals.seeds for deals in settings.deals)
+    statuses = []
+    for partition, plan in sorted(_plans(store, runs, settings, node_limit).items()):
+        chosen = (not settings.named or partition.variant in ids) and numbering in (None, partition.numbering)
+        if partition in named if exactly else chosen:
+            statuses.append(_partition_status(store, partition, plan))
+    return statuses
+
+
+def _plans(
+    store: Store, runs: Iterable[RunRecord], settings: RunSettings, node_limit: int | None
+) -> dict[Partition, dict[int, Seeds]]:
+    """Return, by partition, the seeds that should be searched, by node limit."""
+    planned: dict[Partition, dict[int, list[range]]] = {partition: {} for partition in store.partitions()}
+    for partition, plan in (entry for run in runs for entry in run.plans):
+        planned.setdefault(partition, {}).setdefault(node_limit or plan.nodes, []).extend(plan.seeds.ranges)
+    plans = {
+        partition: {limit: Seeds.of(ranges) for limit, ranges in by_limit.items()}
+        for partition, by_limit in planned.items()
+    }
+    for deals in settings.deals:
+        if deals.partition in plans or deals.seeds:
+            store.check_rules(deals.partition, deals.variant.rules_hash)
+        if deals.seeds:
+            plans[deals.partition] = {deals.nodes: deals.seeds}
+    return plans
+
+
+def _partition_status(store: Store, partition: Partition, plan: dict[int, Seeds]) -> PartitionStatus:
+    verdicts, node_limits = Counter[str](), Counter[int]()
+    ends: list[int] = []
     for table in store.scan(partition, ("seed", "verdict", "node_limit")):
-        if not counts:
-            first = int(seeds_of(table)[0])
-        last = int(seeds_of(table)[-1])
-        verdicts = table["verdict"].cast(pa.string())
-        counts.update(dict(zip(*_tally(verdicts), strict=True)))
-        limits.update(dict(zip(*_tally(table.filter(pc.equal(verdicts, "unsettled"))["node_limit"]), strict=True)))
+        ends += seeds_of(table)[[0, -1]].tolist()
+        words = table["verdict"].cast(pa.string())
+        verdicts.update(_tally(words))
+        node_limits.update(_tally(table["node_limit"].filter(pc.equal(words, "unsettled"))))
+    lacking = [store.missing(partition, seeds, limit) for limit, seeds in plan.items()]
     parts = store.parts(partition)
     return PartitionStatus(
         partition=partition,
-        deals=counts.total(),
-        won=counts["won"],
-        lost=counts["lost"],
-        unsettled=counts["unsettled"],
-        first=first,
-        last=last,
-        node_limits=tuple(sorted(limits.items())),
+        seeds=(ends[0], ends[-1]) if ends else None,
+        verdicts=verdicts,
+        node_limits=node_limits,
+        missing=Seeds.of(piece for seeds in lacking for piece in seeds.ranges).count,
         parts=len(parts),
         size=sum(part.path.stat().st_size for part in parts),
     )
 
 
-def _tally(column: pa.ChunkedArray) -> tuple[list[Any], list[int]]:
-    """Return the values of a column and how often each is in it."""
-    tally = pc.value_counts(column)
-    return tally.field("values").to_pylist(), tally.field("counts").to_pylist()
+def _tally(column: pa.ChunkedArray) -> dict[Any, int]:
+    """Count how often each value is in a column."""
+    return {entry["values"]: entry["counts"] for entry in pc.value_counts(column).to_pylist()}
 
 
 def estimate_seconds(store: Store, jobs: Sequence[Job], workers: int) -> float | None:
@@ -96,7 +138,7 @@ def estimate_seconds(store: Store, jobs: Sequence[Job], workers: int) -> float |
         if not job.missing:
             continue
         spent, positions, rows, new = 0.0, 0, 0, job.missing
-        for table in store.scan(job.partition, ("seed", "positions", "seconds")):
+        for table in store.scan(job.deals.partition, ("seed", "positions", "seconds")):
             spent += float(table["seconds"].to_numpy().astype(float).sum())
             positions += int(table["positions"].to_numpy().sum())
             rows += len(table)

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from pipeline.dataset.store import Partition, Store
+from pipeline.dataset.store import Store
 from pipeline.errors import WinnableError
 from pipeline.runs import workers
 from pipeline.runs.chunks import Job
@@ -114,7 +114,7 @@ def plan_jobs(settings: RunSettings, store: Store, solver: str) -> list[Job]:
     store.partitions()  # refuses what is not ours anywhere in the dataset
     jobs = []
     for number, deals in enumerate(settings.deals):
-        partition = Partition(deals.variant.id, deals.numbering)
+        partition = deals.partition
         store.check_rules(partition, deals.variant.rules_hash)
         missing = store.missing(partition, deals.seeds, deals.nodes, retry=settings.retry, solver=solver)
         jobs.append(Job.of(number, deals, missing, settings.chunk))

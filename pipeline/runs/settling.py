@@ -27,14 +27,6 @@ T = TypeVar("T")
 _INLINE = 64  # deals that are not worth starting a worker for
 
 
-class StoppedError(KeyboardInterrupt):
-    """A signal ended the run; what is settled is kept in the dataset."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
 @dataclass(frozen=True, slots=True)
 class Settling:
     """How deals are settled.
@@ -64,15 +56,13 @@ class Settling:
 
         Raises
         ------
-        StoppedError
-            A signal ended it early.
+        Signalled
+            A signal ended it early; what is settled is kept in the dataset.
         SolverFault, PartialFailure
             A deal could not be settled.
         """
         summary = run(self.settings([Deals(variant, numbering, seeds, nodes)]), progress=self.progress, echo=self.echo)
-        if summary.stopped is not None:
-            raise StoppedError(summary.stopped)
-        summary.raise_if_failed()
+        summary.raise_if_unfinished()
         return summary
 
     def each(

@@ -18,6 +18,23 @@ if hasattr(signal, "SIGHUP"):  # not on Windows
     SIGNALS[signal.SIGHUP] = HUNG_UP
 
 
+class Signalled(KeyboardInterrupt):
+    """SIGINT, SIGTERM or SIGHUP has ended the work: whatever drains on Ctrl-C drains on all of them.
+
+    Not KeyboardInterrupt itself: of one that has passed a compiled text, as in the making of a dataclass, Python ends
+    by the signal however well it was handled.
+
+    Attributes
+    ----------
+    reason
+        Which: a value of `SIGNALS`.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class Stopper:
     """Says when to stop: after the first SIGINT, SIGTERM or SIGHUP, or at a deadline.
 

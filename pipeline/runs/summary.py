@@ -17,6 +17,7 @@ from pipeline.dataset.store import Store
 from pipeline.errors import PartialFailure, SolverFault
 from pipeline.runs.chunks import Job
 from pipeline.runs.settings import RunSettings, usable_cores
+from pipeline.runs.stopping import SIGNALS, Signalled
 from pipeline.runs.workers import FAULT, Failure
 
 _PACKAGES = ("winnable", "numba", "numpy", "pyarrow")
@@ -61,24 +62,48 @@ class RunSummary:
         """Deals planned and not settled."""
         return sum(job.counts.left for job in self.jobs)
 
-    def raise_if_failed(self) -> None:
+    def raise_if_unfinished(self) -> None:
         """Raise what the exit code of the command follows from.
 
         Raises
         ------
-        SolverFault
-            A deal's line did not replay.
-        PartialFailure
-            A deal failed in another way.
+        Signalled, SolverFault, PartialFailure
+            See `raise_if_stopped` and `raise_if_failed`.
         """
-        if not self.failed:
-            return
-        faults = [deal for deal in self.failed if deal.failure.kind == FAULT]
-        shown = faults or self.failed
-        named = "; ".join(str(deal) for deal in shown[:5]) + ("; ..." if len(shown) > 5 else "")
-        if faults:
-            raise SolverFault(f"solver fault in {_deals(len(faults))}, no row written: {named}")
-        raise PartialFailure(f"{_deals(len(shown))} failed, everything else is done: {named}")
+        raise_if_stopped(self.stopped)
+        raise_if_failed(self.failed)
+
+
+def raise_if_stopped(reason: str | None) -> None:
+    """Raise what stopped a run, if it was a signal.
+
+    Raises
+    ------
+    Signalled
+        A signal stopped it.
+    """
+    if reason is not None and reason in SIGNALS.values():
+        raise Signalled(reason)
+
+
+def raise_if_failed(failed: Sequence[FailedDeal]) -> None:
+    """Raise an error that names the deals a run could not settle, if there are any.
+
+    Raises
+    ------
+    SolverFault
+        A deal's line did not replay.
+    PartialFailure
+        A deal failed in another way.
+    """
+    if not failed:
+        return
+    faults = [deal for deal in failed if deal.failure.kind == FAULT]
+    shown = faults or failed
+    named = "; ".join(str(deal) for deal in shown[:5]) + ("; ..." if len(shown) > 5 else "")
+    if faults:
+        raise SolverFault(f"solver fault in {_deals(len(faults))}, no row written: {named}")
+    raise PartialFailure(f"{_deals(len(shown))} failed, everything else is done: {named}")
 
 
 def new_run_id() -> str:
@@ -140,7 +165,7 @@ def _job_entry(job: Job) -> dict[str, Any]:
         "variant": job.deals.variant.id,
         "numbering": job.deals.numbering,
         "rules_hash": job.deals.variant.rules_hash,
-        "seeds": [f"{piece.start}:{piece.stop - 1}" for piece in job.deals.seeds.ranges],
+        "seeds": job.deals.seeds.texts(),
         "node_limit": job.deals.nodes,
         "planned": counts.planned,
         "present": counts.present,

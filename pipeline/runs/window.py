@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pipeline.runs import workers
 from pipeline.runs.chunks import Job
 from pipeline.runs.collect import Collector
-from pipeline.runs.executors import Executor
+from pipeline.runs.executor import Executor
 from pipeline.runs.flight import STRIKES, Flight
 from pipeline.runs.stopping import Stopper
 from pipeline.runs.summary import FailedDeal, RunSummary

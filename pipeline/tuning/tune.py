@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cmaes import SepCMA
 
     from pipeline.engine.weights import Parameters
-    from pipeline.runs.executors import Executor
+    from pipeline.runs.executor import Executor
 
 FIRST_SEED = 900_000_000
 PUBLISHED = (range(1, 100_001), range(5_000_001, 5_002_001))  # seeds with published figures

@@ -16,7 +16,7 @@ from pipeline.game.forms import read_board
 from pipeline.game.variants import MAIN_VARIANTS, load_variant
 from pipeline.pools import daily as days
 from pipeline.referee.replay import verify_line
-from pipeline.runs.settling import StoppedError
+from pipeline.runs.stopping import Signalled
 
 BUILD = ("pool", "build", "--variant", "spider-1", "--count", "12", "--workers", "1")
 
@@ -238,7 +238,7 @@ def test_the_first_seed_has_one_name_in_pools_and_tuning(winnable, tmp_path, fla
 @pytest.mark.parametrize(("reason", "code"), [("interrupted", 130), ("terminated", 143)])
 def test_a_signal_ends_the_build_with_its_code(winnable, tmp_path, monkeypatch, reason, code):
     def stop(*_args):
-        raise StoppedError(reason)
+        raise Signalled(reason)
 
     monkeypatch.setattr("pipeline.pools.building.build_pool", stop)
     got, _, err = winnable(*BUILD, "--out", tmp_path / "x.parquet", "--data", tmp_path)

@@ -21,7 +21,7 @@ from pipeline.dataset.rows import seeds_of
 from pipeline.dataset.schema import VOLATILE
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Store
-from pipeline.runs.settings import load_settings
+from pipeline.runs.configuration import load_settings
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,7 +15,7 @@ from pipeline.dataset.seeds import Seeds
 from pipeline.errors import UsageError, WinnableError
 from pipeline.runs import run as runs
 from pipeline.runs.cluster import DaskExecutor
-from pipeline.runs.settings import load_settings
+from pipeline.runs.configuration import load_settings
 from pipeline.runs.workers import HandshakeError
 
 distributed = pytest.importorskip("distributed")

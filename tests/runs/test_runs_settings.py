@@ -10,8 +10,9 @@ from hypothesis import example, given, settings
 
 from pipeline.dataset.seeds import LAST_SEED, Seeds, parse_seeds, read_seeds
 from pipeline.errors import ConfigError, DataError, UsageError, WinnableError
-from pipeline.runs import settings as config
-from pipeline.runs.settings import NIGHTLY, SETTINGS, ConfigFile, load_settings
+from pipeline.runs import values as kinds
+from pipeline.runs.configuration import ConfigFile, load_settings
+from pipeline.runs.settings import NIGHTLY, SETTINGS
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
 
@@ -210,7 +211,7 @@ def test_huge_ranges_take_no_time():
     ],
 )
 def test_values_people_write(kind, text, value):
-    assert getattr(config, kind)(text) == value
+    assert getattr(kinds, kind)(text) == value
 
 
 @pytest.mark.parametrize("value", ["1MB", "255MB", 1 << 20, "0", "-1GB"])
