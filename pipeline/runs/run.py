@@ -99,7 +99,9 @@ def run(
                 manifest.write(summary, status)
             run_log.close()
     noun = "deal" if summary.settled == 1 else "deals"
-    say(f"run {summary.run_id}: {summary.settled} {noun} settled in {summary.seconds:.1f} s")
+    seconds = f"{summary.seconds - summary.compiling:.1f} s"
+    before = f", after {summary.compiling:.1f} s of compiling" if summary.compiling else ""
+    say(f"run {summary.run_id}: {summary.settled} {noun} settled in {seconds}{before}")
     return summary
 
 

@@ -42,8 +42,8 @@ class RunSummary:
     ----------
     stopped
         Why it ended early: `"interrupted"`, `"terminated"` or `"max-time"`; None if it did not.
-    seconds
-        Wall time, start and end of the workers included.
+    seconds, compiling
+        Wall time, start and end of the workers included; and the seconds of it before the search was compiled.
     """
 
     run_id: str
@@ -51,6 +51,7 @@ class RunSummary:
     failed: list[FailedDeal] = field(default_factory=list)
     stopped: str | None = None
     seconds: float = 0.0
+    compiling: float = 0.0
 
     @property
     def settled(self) -> int:
@@ -133,6 +134,7 @@ class Manifest:
             "started": self._started,
             "finished": None if status == "running" else _now(),
             "seconds": round(summary.seconds, 3),
+            "compiling": round(summary.compiling, 3),
             "solver": self._solver,
             "versions": {"python": platform.python_version(), **_versions()},
             "machine": {

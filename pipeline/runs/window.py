@@ -109,6 +109,7 @@ class Window:
         else:
             failures, done = result.failures, result.done
             job.pace.learn(result)
+            self._summary.compiling = max(self._summary.compiling, result.compiling)
             self._collector.take(chunk, result)
             verdicts = result.columns["verdict"]
             job.counts.won += verdicts.count("won")

@@ -73,20 +73,28 @@ class SolverSettler:
         return solver_id() if found == SIGNATURE else f"{solver_id()} with bench {found}"
 
     @staticmethod
-    def warm(variants: Sequence[Variant]) -> None:
-        """Compile what the variants need and the cache lacks, and load the referee: no deal's time has that in it."""
+    def warm(variants: Sequence[Variant]) -> float:
+        """Compile what the variants need and the cache lacks, and load the referee, so that no deal's time has it in.
+
+        Returns
+        -------
+        float
+            Seconds that compiling took here, or waiting for another worker that compiled; 0 if nothing was missing.
+        """
         from pipeline.engine.compiler import CACHE_DIRECTORY, COMPLETE, is_compiled
         from pipeline.engine.memory import width_of
         from pipeline.referee.replay import load
         from pipeline.solver import warm
 
         needed = {COMPLETE, *(width_of(len(variant.columns)) for variant in variants)}
-        if not all(map(is_compiled, needed)):
+        began, compiled = time.perf_counter(), all(map(is_compiled, needed))
+        if not compiled:
             CACHE_DIRECTORY.mkdir(parents=True, exist_ok=True)
             with FileLock(CACHE_DIRECTORY / "lock"):
                 warm(variants, lambda text: log.log(NOTICE, text), complete=True)
                 load()
         load()
+        return 0.0 if compiled else time.perf_counter() - began
 
     def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> Outcome:
         """Deal and solve."""
@@ -153,12 +161,15 @@ class ChunkResult(NamedTuple):
         Deals settled or failed: a worker that is told to stop leaves the rest of the seeds.
     seconds
         Wall time of these.
+    compiling
+        Seconds the worker compiled before them, or waited for another to compile.
     """
 
     columns: dict[str, list[Any]]
     failures: list[Failure]
     done: int
     seconds: float
+    compiling: float
 
     @property
     def settled(self) -> int:
@@ -179,13 +190,14 @@ class _Worker(threading.local):
     def __init__(self) -> None:
         self.run_id: str | None = None
         self.settler: Settler | None = None
+        self.compiling = 0.0  # seconds, not yet reported
 
     def ready(self, setup: Setup) -> Settler:
         """Return the settler, made and compared on the first call."""
         if self.run_id != setup.run_id:
             warm = getattr(setup.settler, "warm", None)
             if warm is not None:
-                warm(setup.variants)
+                self.compiling = warm(setup.variants)
             self.settler = setup.settler()
             found = self.settler.identity()
             if found != setup.solver:
@@ -216,6 +228,7 @@ def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
         This worker's solver is not the run's.
     """
     _worker.ready(setup)
+    compiling, _worker.compiling = _worker.compiling, 0.0
     outcomes: list[Outcome] = []
     seconds: list[float] = []
     failures: list[Failure] = []
@@ -235,7 +248,7 @@ def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
         seconds.append(time.thread_time() - start)
         outcomes.append(outcome)
     columns = {name: list(map(attrgetter(name), outcomes)) for name in OUTCOME} | {"seconds": seconds}
-    return ChunkResult(columns, failures, done, time.perf_counter() - began)
+    return ChunkResult(columns, failures, done, time.perf_counter() - began, compiling)
 
 
 def _settle_one(setup: Setup, chunk: Chunk, seed: int) -> Outcome | Failure:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import resource
 import signal
+import time
 from collections import Counter
 from concurrent.futures import Future
 from dataclasses import replace
@@ -266,6 +268,21 @@ def test_a_run_that_cannot_write_says_so_and_can_be_resumed(settings_for, rows_i
     assert json.loads(next((settings.data / "runs").glob("*.json")).read_text())["status"] == "failed"
     assert run(settings).settled == 60
     assert len(rows_in(settings.data)[SPIDER]) == 60
+
+
+class Compiling(Fake):
+    @staticmethod
+    def warm(_variants):
+        time.sleep(0.3)
+        return 0.3
+
+
+def test_the_time_of_compiling_is_told_apart(settings_for):
+    said = []
+    summary = runs.run(settings_for("1:5"), settler=Compiling(), solver=IDENTITY, echo=said.append)
+    assert summary.compiling == 0.3 < summary.seconds
+    assert re.fullmatch(r"run \S+: 5 deals settled in \d\.\d s, after 0\.3 s of compiling", said[-1])
+    assert float(said[-1].split()[6]) < summary.seconds - 0.2
 
 
 class Cancelling(InlineExecutor):
