@@ -50,14 +50,14 @@ class Plans:
         """Join plans in any order, overlapping or not."""
         pieces: dict[int, list[range]] = {}
         for plan in plans:
-            pieces.setdefault(plan.nodes, []).extend(plan.seeds.ranges)
-        joined = tuple(Plan(Seeds.of(pieces[nodes]), nodes) for nodes in sorted(pieces, reverse=True))
+            pieces.setdefault(plan.node_limit, []).extend(plan.seeds.ranges)
+        joined = tuple(Plan(Seeds.of(pieces[node_limit]), node_limit) for node_limit in sorted(pieces, reverse=True))
         return cls(joined, tuple(by_run))
 
     def between(self, start: int, stop: int) -> Plans:
         """Return what was planned of the seeds `start` to `stop - 1`."""
         return Plans(
-            tuple(Plan(plan.seeds.between(start, stop), plan.nodes) for plan in self.by_limit),
+            tuple(Plan(plan.seeds.between(start, stop), plan.node_limit) for plan in self.by_limit),
             tuple((run, seeds.between(start, stop)) for run, seeds in self.by_run),
         )
 
@@ -86,10 +86,10 @@ class Plans:
         for plan in self.by_limit:
             covered = Seeds.of([*covered.ranges, *plan.seeds.without(had).ranges])
             inside = _common(covered, lacking)
-            found.append((plan.nodes, inside - counted))
+            found.append((plan.node_limit, inside - counted))
             counted = inside
         found.append((0, lacking.count - counted))
-        return tuple((nodes, count) for nodes, count in found if count)
+        return tuple((node_limit, count) for node_limit, count in found if count)
 
     def missing_by_run(self, had: npt.NDArray[np.int64], wanted: Seeds | None = None) -> list[int]:
         """Count for each run its deals without an outcome (see `missing`)."""

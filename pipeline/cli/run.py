@@ -138,9 +138,9 @@ def _run_records(summary: RunSummary) -> list[dict[str, Any]]:
         {
             "variant": job.deals.variant.id,
             "numbering": job.deals.numbering,
-            "node_limit": job.deals.nodes,
+            "node_limit": job.deals.node_limit,
             "deals": job.counts.planned,
-            "had": job.counts.present,
+            "present": job.counts.present,
             "settled": job.counts.settled,
             "won": job.counts.won,
             "lost": job.counts.lost,
@@ -167,9 +167,9 @@ def _show_plan(settings: RunSettings, output_format: str) -> None:
             {
                 "variant": job.deals.variant.id,
                 "numbering": job.deals.numbering,
-                "node_limit": job.deals.nodes,
+                "node_limit": job.deals.node_limit,
                 "deals": job.counts.planned,
-                "had": job.counts.present,
+                "present": job.counts.present,
                 "to_settle": job.missing.count,
                 "estimated_seconds": None if seconds is None else round(seconds, 1),
             }

@@ -11,7 +11,7 @@ from pipeline.cli import options, records
 
 if TYPE_CHECKING:
     from pipeline.runs.executor import Executor
-    from pipeline.tuning.tune import Generation, Plan
+    from pipeline.tuning.tune import Generation, Tuning
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -101,26 +101,26 @@ def tune(
     from pipeline.dataset.files import write_text
     from pipeline.errors import UsageError
     from pipeline.solver import warm
-    from pipeline.tuning import tune as tuning
+    from pipeline.tuning import tune as search
     from pipeline.tuning import tuned
 
     chosen = options.chosen_variants(variants)
     if not chosen:
         raise UsageError("tune needs --variant V")
-    word = start or tuning.default_start(chosen[0])
-    plan = tuning.Plan(
+    word = start or search.default_start(chosen[0])
+    tuning = search.Tuning(
         variants=tuple(chosen),
-        start=tuning.read_start(word),
+        start=search.read_start(word),
         start_name=Path(word).name,
         deals=deals,
-        nodes=options.setting("nodes", nodes, 40_000),
+        node_limit=options.setting("nodes", nodes, 40_000),
         population=population,
         seed=seed,
-        first_seed=tuning.FIRST_SEED if first_seed is None else first_seed,
+        first_seed=search.FIRST_SEED if first_seed is None else first_seed,
     )
-    plan.check_seeds(generations, held_out)
-    tuning.require_cmaes()
-    history = tuning.History(plan, state)
+    tuning.check_seeds(generations, held_out)
+    search.require_cmaes()
+    history = search.History(tuning, state)
     if state is not None:
         goes_on()
     if history.generations:
@@ -130,17 +130,17 @@ def tune(
     executor = _executor(size)
     now = True
     try:
-        found = tuning.tune(plan, generations, history, executor, _Progress(plan, generations, verbosity))
-        untouched = plan.untouched(generations, held_out)
+        found = search.tune(tuning, generations, history, executor, _Progress(tuning, generations, verbosity))
+        untouched = tuning.untouched(generations, held_out)
         if held_out:
             options.message(
                 f"comparing with the start on {records.counted(held_out, 'held-out deal')} per variant", verbosity
             )
-        checks = tuning.check(plan, found, untouched, executor) if held_out else []
+        checks = search.check(tuning, found, untouched, executor) if held_out else []
         now = False
     finally:
         executor.close(now=now)
-    write_text(out, tuned.weights_text(plan, found.weights, generations, untouched, checks))
+    write_text(out, tuned.weights_text(tuning, found.weights, generations, untouched, checks))
     options.message(f"wrote {out}", verbosity)
     if checks:
         click.echo(records.table([tuned.check_record(check) for check in checks], output_format), nl=False)
@@ -155,15 +155,15 @@ def _executor(size: int) -> Executor:
 class _Progress:
     """Print a line per generation: how the candidates did against the start on the same deals."""
 
-    def __init__(self, plan: Plan, generations: int, verbosity: int) -> None:
-        self._plan, self._of, self._verbosity = plan, generations, verbosity
+    def __init__(self, tuning: Tuning, generations: int, verbosity: int) -> None:
+        self._tuning, self._of, self._verbosity = tuning, generations, verbosity
 
     def __call__(self, number: int, found: Generation) -> None:
         from math import exp
         from statistics import median
 
         best, middle = (exp(value - found.start) for value in (min(found.values), median(found.values)))
-        effort = exp(found.start) * self._plan.nodes  # geometric mean, an unsettled deal at twice the limit
+        effort = exp(found.start) * self._tuning.node_limit  # geometric mean, an unsettled deal at twice the limit
         options.message(
             f"generation {number} of {self._of}: {effort:,.0f} positions per deal at the start, "
             f"best candidate {best:.3f} times that, median {middle:.3f}",

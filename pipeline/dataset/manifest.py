@@ -22,7 +22,7 @@ class Plan:
     """Seeds planned to be settled at one node limit."""
 
     seeds: Seeds
-    nodes: int
+    node_limit: int
 
 
 @dataclass(frozen=True, slots=True)

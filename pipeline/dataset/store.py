@@ -175,13 +175,13 @@ class Store:
             )
 
     def missing(
-        self, partition: Partition, seeds: Seeds, nodes: int, *, retry: bool = False, solver: str | None = None
+        self, partition: Partition, seeds: Seeds, node_limit: int, *, retry: bool = False, solver: str | None = None
     ) -> Seeds:
         """Return those of `seeds` that a run must settle.
 
         Parameters
         ----------
-        nodes
+        node_limit
             The run's node limit: a row unsettled at a smaller one is missing, one at this or a larger one is done.
         retry
             Whether rows left unsettled at this limit are missing too if one by `solver` would replace them; one at a
@@ -194,7 +194,7 @@ class Store:
         columns = ("seed", "verdict", "node_limit", "solver")
         for table in self.scan(partition, columns, seeds):
             stop = int(seeds_of(table)[-1]) + 1
-            done = seeds_of(table)[done_mask(table, nodes, retry=retry, solver=solver)]
+            done = seeds_of(table)[done_mask(table, node_limit, retry=retry, solver=solver)]
             missing += seeds.between(next_seed, stop).without(done).ranges
             next_seed = stop
         return Seeds.of([*missing, *seeds.between(next_seed, seeds.last + 1).ranges])
@@ -278,14 +278,14 @@ class Store:
         return Part(self.folder(partition) / part_name(first, last), first, last)
 
 
-def done_mask(table: pa.Table, nodes: int, *, retry: bool, solver: str | None) -> npt.NDArray[np.bool_]:
+def done_mask(table: pa.Table, node_limit: int, *, retry: bool, solver: str | None) -> npt.NDArray[np.bool_]:
     """Return which rows (columns `verdict`, `node_limit`, `solver`) a run with this limit leaves as they are."""
     proved = pc.not_equal(table["verdict"].cast(pa.string()), "unsettled")
-    far_enough = pc.greater_equal(table["node_limit"], nodes)
+    far_enough = pc.greater_equal(table["node_limit"], node_limit)
     if retry:
         known = table["solver"].cast(pa.string())
         older = [one for one in pc.unique(known).to_pylist() if supersedes(solver or "", one)]
-        again = pc.and_(pc.equal(table["node_limit"], nodes), pc.is_in(known, pa.array(older, pa.string())))
+        again = pc.and_(pc.equal(table["node_limit"], node_limit), pc.is_in(known, pa.array(older, pa.string())))
         far_enough = pc.and_(far_enough, pc.invert(again))
     mask: npt.NDArray[np.bool_] = pc.or_(proved, far_enough).to_numpy().astype(bool)
     return mask

@@ -42,7 +42,7 @@ class Order:
         The game, how a seed becomes a deal, and the seed to start from.
     count
         Deals the pool is to have.
-    nodes
+    node_limit
         Node limit per deal.
     levels
         Difficulties of its deals.
@@ -51,7 +51,7 @@ class Order:
     variant: Variant
     count: int
     numbering: str = "native"
-    nodes: int = 1_000_000
+    node_limit: int = 1_000_000
     first_seed: int = 1
     levels: Sequence[int] = LEVELS
 
@@ -59,7 +59,7 @@ class Order:
         """Tell whether a pool was built by this order or by one that differs in its count only."""
         header = pool.header
         return (header.variant, header.rules_hash, header.numbering, header.node_limit, header.first_seed) == (
-            *(self.variant.id, self.variant.rules_hash, self.numbering, self.nodes, self.first_seed),
+            *(self.variant.id, self.variant.rules_hash, self.numbering, self.node_limit, self.first_seed),
         ) and header.levels == tuple(self.levels)
 
 
@@ -117,7 +117,7 @@ def build_pool(
         rules_hash=variant.rules_hash,
         rules=rules_of(variant),
         numbering=numbering,
-        node_limit=order.nodes,
+        node_limit=order.node_limit,
         solvers=tuple(sorted(solvers)),
         levels=tuple(order.levels),
         first_seed=order.first_seed,
@@ -152,33 +152,33 @@ def _won_rows(order: Order, settling: Settling, first: int, count: int) -> pa.Ta
     store, partition = Store(settling.data), Partition(order.variant.id, order.numbering)
     store.check_rules(partition, order.variant.rules_hash)
     stop = DATASET_SEEDS[order.numbering].stop
-    unknown = store.missing(partition, Seeds.of([range(first, stop)]), order.nodes)
+    unknown = store.missing(partition, Seeds.of([range(first, stop)]), order.node_limit)
     end = unknown.first if unknown else stop
-    won = _won_between(store, partition, first, end, order.nodes)
+    won = _won_between(store, partition, first, end, order.node_limit)
     while len(won) < count:
         if end >= stop:
             raise DataError(
                 f"{order.variant.id}/{order.numbering}: {len(won)} of seeds {first} to {stop - 1} are won within "
-                f"{order.nodes:,} positions, and the numbering ends there; expected {count}"
+                f"{order.node_limit:,} positions, and the numbering ends there; expected {count}"
             )
         if end - first >= _HOPELESS and not len(won):
             raise DataError(
                 f"{order.variant.id}/{order.numbering}: none of the first {end - first:,} deals is won within "
-                f"{order.nodes:,} positions; expected a larger node limit"
+                f"{order.node_limit:,} positions; expected a larger node limit"
             )
         end = min(end + _block(count - len(won), len(won), end - first), stop)
-        missing = store.missing(partition, Seeds.of([range(first, end)]), order.nodes)
+        missing = store.missing(partition, Seeds.of([range(first, end)]), order.node_limit)
         if missing:
-            settling.settle(order.variant, order.numbering, missing, order.nodes)
-        won = _won_between(store, partition, first, end, order.nodes)
+            settling.settle(order.variant, order.numbering, missing, order.node_limit)
+        won = _won_between(store, partition, first, end, order.node_limit)
     return won[:count]
 
 
-def _won_between(store: Store, partition: Partition, first: int, stop: int, nodes: int) -> pa.Table:
+def _won_between(store: Store, partition: Partition, first: int, stop: int, node_limit: int) -> pa.Table:
     """Return the rows of the deals from `first` to `stop - 1` that are won within `nodes` positions."""
     table = store.read(*partition, _COLUMNS)
     inside = pc.and_(pc.greater_equal(table["seed"], first), pc.less_equal(table["seed"], stop - 1))
-    return table.filter(pc.and_(inside, won_within(table, nodes)))
+    return table.filter(pc.and_(inside, won_within(table, node_limit)))
 
 
 def _block(wanted: int, won: int, tried: int) -> int:

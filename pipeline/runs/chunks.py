@@ -100,4 +100,4 @@ class Job:
         if not pieces:
             return None
         seeds: Sequence[int] = pieces[0] if len(pieces) == 1 else [seed for piece in pieces for seed in piece]
-        return Chunk(self.number, self.deals.variant, self.deals.numbering, seeds, self.deals.nodes)
+        return Chunk(self.number, self.deals.variant, self.deals.numbering, seeds, self.deals.node_limit)

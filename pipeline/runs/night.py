@@ -185,13 +185,19 @@ class Nights:
         return False
 
 
-def run_settings(settings: RunSettings, plan: dict[Partition, Seeds], nodes: int | None = None) -> RunSettings:
-    """Return the settings of the run that settles a plan, at the variants' own node limits or at `nodes`."""
+def run_settings(settings: RunSettings, plan: dict[Partition, Seeds], node_limit: int | None = None) -> RunSettings:
+    """Return the settings of the run that settles a plan, at least at `node_limit`."""
     jobs = []
     for job in settings.deals:
         seeds = plan.get(job.partition, Seeds(()))
         if seeds:
-            jobs.append(replace(job, seeds=seeds, nodes=job.nodes if nodes is None else max(nodes, job.nodes)))
+            jobs.append(
+                replace(
+                    job,
+                    seeds=seeds,
+                    node_limit=job.node_limit if node_limit is None else max(node_limit, job.node_limit),
+                )
+            )
     return replace(settings, deals=tuple(jobs), shard=None, report=False)
 
 

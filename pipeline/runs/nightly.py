@@ -40,7 +40,7 @@ def nightly_settings(settings: RunSettings, config: Path | None, reports: Path |
     if config is not None and settings.nightly is None:
         raise ConfigError(f"{config}: has no table [nightly], which says how much a night does")
     nightly = settings.nightly or DEFAULTS
-    limit = min(deals.nodes for deals in settings.deals)
+    limit = min(deals.node_limit for deals in settings.deals)
     stated = nightly.retry_nodes != DEFAULTS.retry_nodes
     if stated and nightly.retry_at_most and nightly.retry_nodes <= limit:
         text = f"nightly.retry_nodes = {nightly.retry_nodes}: expected more than the node limit, which is {limit:,}"
@@ -93,7 +93,7 @@ class NightWork:
     @property
     def node_limits(self) -> dict[Partition, int]:
         """The night's partitions and the node limits of their new deals."""
-        return {deals.partition: deals.nodes for deals in self.settings.deals}
+        return {deals.partition: deals.node_limit for deals in self.settings.deals}
 
     def over(self) -> str | None:
         """Return why nothing is left to do; None if something is. Deals that failed are left.

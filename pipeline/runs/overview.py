@@ -83,7 +83,7 @@ def _plans(
     """Return, by partition, the seeds that should be searched, by node limit."""
     planned: dict[Partition, dict[int, list[range]]] = {partition: {} for partition in store.partitions()}
     for partition, plan in (entry for run in runs for entry in run.plans):
-        planned.setdefault(partition, {}).setdefault(node_limit or plan.nodes, []).extend(plan.seeds.ranges)
+        planned.setdefault(partition, {}).setdefault(node_limit or plan.node_limit, []).extend(plan.seeds.ranges)
     plans = {
         partition: {limit: Seeds.of(ranges) for limit, ranges in by_limit.items()}
         for partition, by_limit in planned.items()
@@ -92,7 +92,7 @@ def _plans(
         if deals.partition in plans or deals.seeds:
             store.check_rules(deals.partition, deals.variant.rules_hash)
         if deals.seeds:
-            plans[deals.partition] = {deals.nodes: deals.seeds}
+            plans[deals.partition] = {deals.node_limit: deals.seeds}
     return plans
 
 
@@ -145,5 +145,5 @@ def estimate_seconds(store: Store, jobs: Sequence[Job], workers: int) -> float |
             new = new.without(seeds_of(table))
         if spent <= 0:
             return None
-        total += new.count * spent / rows + (job.missing.count - new.count) * job.deals.nodes * spent / positions
+        total += new.count * spent / rows + (job.missing.count - new.count) * job.deals.node_limit * spent / positions
     return total / workers

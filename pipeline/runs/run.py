@@ -118,7 +118,7 @@ def plan_jobs(settings: RunSettings, store: Store, solver: str) -> list[Job]:
     for number, deals in enumerate(settings.deals):
         partition = deals.partition
         store.check_rules(partition, deals.variant.rules_hash)
-        missing = store.missing(partition, deals.seeds, deals.nodes, retry=settings.retry, solver=solver)
+        missing = store.missing(partition, deals.seeds, deals.node_limit, retry=settings.retry, solver=solver)
         jobs.append(Job.of(number, deals, missing, settings.chunk))
     return jobs
 

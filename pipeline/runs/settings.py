@@ -91,7 +91,7 @@ class Deals:
     variant: Variant
     numbering: str
     seeds: Seeds
-    nodes: int
+    node_limit: int
 
     @property
     def partition(self) -> Partition:

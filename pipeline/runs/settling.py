@@ -51,7 +51,7 @@ class Settling:
         workers = self.workers or usable_cores()
         return RunSettings(self.data, tuple(deals), workers, executor="inline" if workers == 1 else "processes")
 
-    def settle(self, variant: Variant, numbering: str, seeds: Seeds, nodes: int) -> RunSummary:
+    def settle(self, variant: Variant, numbering: str, seeds: Seeds, node_limit: int) -> RunSummary:
         """Settle what the dataset lacks of these deals.
 
         Raises
@@ -61,7 +61,9 @@ class Settling:
         SolverFault, PartialFailure
             A deal could not be settled.
         """
-        summary = run(self.settings([Deals(variant, numbering, seeds, nodes)]), progress=self.progress, echo=self.echo)
+        summary = run(
+            self.settings([Deals(variant, numbering, seeds, node_limit)]), progress=self.progress, echo=self.echo
+        )
         summary.raise_if_unfinished()
         return summary
 
@@ -112,6 +114,6 @@ def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[SupportsInd
     return wanted
 
 
-def won_within(table: pa.Table, nodes: int) -> pa.ChunkedArray:
+def won_within(table: pa.Table, node_limit: int) -> pa.ChunkedArray:
     """Return which rows were won within so many positions: what a run at that limit would have won."""
-    return pc.and_(pc.equal(table["verdict"].cast(pa.string()), "won"), pc.less_equal(table["positions"], nodes))
+    return pc.and_(pc.equal(table["verdict"].cast(pa.string()), "won"), pc.less_equal(table["positions"], node_limit))

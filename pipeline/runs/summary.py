@@ -168,7 +168,7 @@ def _job_entry(job: Job) -> dict[str, Any]:
         "numbering": job.deals.numbering,
         "rules_hash": job.deals.variant.rules_hash,
         "seeds": job.deals.seeds.texts(),
-        "node_limit": job.deals.nodes,
+        "node_limit": job.deals.node_limit,
         "planned": counts.planned,
         "present": counts.present,
         "won": counts.won,

@@ -50,7 +50,7 @@ class Settler(Protocol):
     def identity(self) -> str:
         """Return the solver's id once the bench signature is recomputed here."""
 
-    def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> Outcome:
+    def settle(self, variant: Variant, numbering: str, seed: int, node_limit: int) -> Outcome:
         """Return the outcome of one deal."""
 
 
@@ -96,9 +96,9 @@ class SolverSettler:
         load()
         return 0.0 if compiled else time.perf_counter() - began
 
-    def settle(self, variant: Variant, numbering: str, seed: int, nodes: int) -> Outcome:
+    def settle(self, variant: Variant, numbering: str, seed: int, node_limit: int) -> Outcome:
         """Deal and solve."""
-        return self._solver.solve(deal(variant, seed, numbering), nodes)
+        return self._solver.solve(deal(variant, seed, numbering), node_limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class Chunk:
     variant: Variant
     numbering: str
     seeds: Sequence[int]
-    nodes: int
+    node_limit: int
 
     def __len__(self) -> int:
         return len(self.seeds)
@@ -253,7 +253,7 @@ def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
 
 def _settle_one(setup: Setup, chunk: Chunk, seed: int) -> Outcome | Failure:
     try:
-        return _worker.ready(setup).settle(chunk.variant, chunk.numbering, seed, chunk.nodes)
+        return _worker.ready(setup).settle(chunk.variant, chunk.numbering, seed, chunk.node_limit)
     except MemoryError:
         _worker.settler = None  # and with it whatever the search had grown; the next deal starts with a new one
         return Failure(seed, MEMORY, "needs more memory than a worker may have")

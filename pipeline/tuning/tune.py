@@ -46,7 +46,7 @@ STATE_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Tuning:
     """What is tuned, and on which deals.
 
     Attributes
@@ -57,7 +57,7 @@ class Plan:
         The initial weights, and the name the user gave them.
     deals
         Deals per variant and generation.
-    nodes
+    node_limit
         Node limit per deal.
     population
         Candidates per generation, at least 4.
@@ -71,7 +71,7 @@ class Plan:
     start: Parameters
     start_name: str
     deals: int
-    nodes: int
+    node_limit: int
     population: int
     seed: int
     first_seed: int
@@ -103,14 +103,14 @@ class Plan:
                 )
 
     def identity(self) -> dict[str, Any]:
-        """Return, as JSON values, what a saved state must have in common with this plan."""
+        """Return, as JSON values, what a saved state must have in common with this tuning."""
         from pipeline.version import solver_id
 
         return {
             "variants": {variant.id: variant.rules_hash for variant in self.variants},
             "start": named(self.start),
             "deals": self.deals,
-            "nodes": self.nodes,
+            "nodes": self.node_limit,
             "population": self.population,
             "seed": self.seed,
             "first_seed": self.first_seed,
@@ -132,7 +132,7 @@ class History:
 
     Parameters
     ----------
-    plan
+    tuning
         The tuning.
     path
         The state file: read if it exists, replaced as a whole after each generation.
@@ -143,7 +143,7 @@ class History:
         The file is not the state of a tuning, or of another plan; names the difference.
     """
 
-    plan: Plan
+    tuning: Tuning
     path: Path | None = None
     generations: list[Generation] = field(default_factory=list)
 
@@ -161,12 +161,12 @@ class History:
             raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(f"{path} is not a valid tuning state: {type(error).__name__}: {error}") from error
-        for key, value in self.plan.identity().items():
+        for key, value in self.tuning.identity().items():
             if saved.get(key) != value:
                 differs = "other initial weights" if key == "start" else f"{key} {saved.get(key)}, not {value}"
                 raise DataError(f"{path}: belongs to a tuning with {differs}; give another --state, or remove it")
-        if any(len(generation.values) != self.plan.population for generation in generations):
-            raise DataError(f"{path}: field 'generations': expected {self.plan.population} values in each")
+        if any(len(generation.values) != self.tuning.population for generation in generations):
+            raise DataError(f"{path}: field 'generations': expected {self.tuning.population} values in each")
         return generations
 
     def add(self, generation: Generation) -> None:
@@ -174,12 +174,12 @@ class History:
         self.generations.append(generation)
         if self.path is not None:
             entries = [entry._asdict() for entry in self.generations]
-            content = {"format": STATE_FORMAT, "plan": self.plan.identity(), "generations": entries}
+            content = {"format": STATE_FORMAT, "plan": self.tuning.identity(), "generations": entries}
             write_text(self.path, json.dumps(content, indent=1) + "\n")
 
 
 def tune(
-    plan: Plan,
+    tuning: Tuning,
     generations: int,
     history: History,
     executor: Executor,
@@ -189,7 +189,7 @@ def tune(
 
     Parameters
     ----------
-    plan
+    tuning
         What to tune.
     generations
         How many to do in all.
@@ -207,14 +207,14 @@ def tune(
     DataError
         The strategy no longer draws the candidates of the history.
     """
-    strategy = _strategy(plan)
+    strategy = _strategy(tuning)
     for number in range(generations):
-        vectors = [strategy.ask() for _ in range(plan.population)]
-        candidates = [with_weights(plan, vector) for vector in vectors]
+        vectors = [strategy.ask() for _ in range(tuning.population)]
+        candidates = [with_weights(tuning, vector) for vector in vectors]
         checksum = zlib.crc32(repr([candidate.weights for candidate in candidates]).encode())
         if number == len(history.generations):
-            efforts = settle_all(executor, plan, [plan.start, *candidates], plan.seeds(number))
-            start, *values = [_mean_value(by_variant, plan.nodes) for by_variant in efforts]
+            efforts = settle_all(executor, tuning, [tuning.start, *candidates], tuning.seeds(number))
+            start, *values = [_mean_value(by_variant, tuning.node_limit) for by_variant in efforts]
             history.add(Generation(tuple(values), start, checksum))
             report(number + 1, history.generations[number])
         generation = history.generations[number]
@@ -224,13 +224,13 @@ def tune(
                 "expected the same versions, or a new --state"
             )
         strategy.tell(list(zip(vectors, generation.values, strict=True)))
-    return with_weights(plan, strategy.mean)
+    return with_weights(tuning, strategy.mean)
 
 
-def check(plan: Plan, tuned: Parameters, seeds: range, executor: Executor) -> list[Check]:
+def check(tuning: Tuning, tuned: Parameters, seeds: range, executor: Executor) -> list[Check]:
     """Compare start and tuned weights on held-out seeds; one `Check` per variant."""
-    start, other = settle_all(executor, plan, [plan.start, tuned], seeds)
-    return [compare(variant.id, start[variant.id], other[variant.id]) for variant in plan.variants]
+    start, other = settle_all(executor, tuning, [tuning.start, tuned], seeds)
+    return [compare(variant.id, start[variant.id], other[variant.id]) for variant in tuning.variants]
 
 
 # ---- weights and vectors
@@ -241,18 +241,18 @@ def units(start: Parameters) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.maximum(np.abs(np.array(start.weights, np.float64)), SMALLEST_UNIT)
 
 
-def with_weights(plan: Plan, vector: np.ndarray[Any, np.dtype[np.float64]]) -> Parameters:
+def with_weights(tuning: Tuning, vector: np.ndarray[Any, np.dtype[np.float64]]) -> Parameters:
     """Return the plan's start with the weights of a vector (in `units`), rounded and within `LARGEST_WEIGHT`."""
-    raw = np.clip(np.rint(vector * units(plan.start)), -LARGEST_WEIGHT, LARGEST_WEIGHT)
-    return plan.start._replace(weights=tuple(int(value) for value in raw))
+    raw = np.clip(np.rint(vector * units(tuning.start)), -LARGEST_WEIGHT, LARGEST_WEIGHT)
+    return tuning.start._replace(weights=tuple(int(value) for value in raw))
 
 
-def _strategy(plan: Plan) -> SepCMA:
+def _strategy(tuning: Tuning) -> SepCMA:
     require_cmaes()
     from cmaes import SepCMA
 
-    start = np.array(plan.start.weights, np.float64) / units(plan.start)
-    return SepCMA(mean=start, sigma=STEP, seed=plan.seed, population_size=plan.population)
+    start = np.array(tuning.start.weights, np.float64) / units(tuning.start)
+    return SepCMA(mean=start, sigma=STEP, seed=tuning.seed, population_size=tuning.population)
 
 
 def require_cmaes() -> None:
@@ -304,7 +304,7 @@ def read_start(word: str) -> Parameters:
 
 
 def settle_all(
-    executor: Executor, plan: Plan, several: Sequence[Parameters], seeds: range
+    executor: Executor, tuning: Tuning, several: Sequence[Parameters], seeds: range
 ) -> list[dict[str, list[Effort]]]:
     """Settle the seeds of each variant with several sets of weights.
 
@@ -321,8 +321,8 @@ def settle_all(
     pieces = [seeds[first : first + CHUNK] for first in range(0, len(seeds), CHUNK)]
     futures = [
         {
-            variant.id: [executor.submit(settle, variant, parameters, piece, plan.nodes) for piece in pieces]
-            for variant in plan.variants
+            variant.id: [executor.submit(settle, variant, parameters, piece, tuning.node_limit) for piece in pieces]
+            for variant in tuning.variants
         }
         for parameters in several
     ]
@@ -336,10 +336,10 @@ def _join(executor: Executor, parts: Sequence[Future[list[Effort]]]) -> list[Eff
         raise WinnableError(f"a worker died: {error}; with --state the same command continues") from error
 
 
-def settle(variant: Variant, parameters: Parameters, seeds: range, nodes: int) -> list[Effort]:
+def settle(variant: Variant, parameters: Parameters, seeds: range, node_limit: int) -> list[Effort]:
     """Settle native deals with the given weights, in a worker; one effort per seed."""
     solver = TrialSolver(parameters)
-    outcomes = [solver.solve(deal(variant, seed), nodes) for seed in seeds]
+    outcomes = [solver.solve(deal(variant, seed), node_limit) for seed in seeds]
     return [Effort(outcome.verdict != "unsettled", outcome.positions) for outcome in outcomes]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pipeline.analysis.statistics import Paired, compare_paired
 
 if TYPE_CHECKING:
-    from pipeline.tuning.tune import Plan
+    from pipeline.tuning.tune import Tuning
 
 UNSETTLED = 0.7  # about log 2: an unsettled deal counts as one settled at twice the limit
 
@@ -50,12 +50,14 @@ def compare(variant: str, start: Sequence[Effort], tuned: Sequence[Effort]) -> C
     return Check(variant, compare_paired(*settled, *positions))
 
 
-def weights_text(plan: Plan, weights: Sequence[int], generations: int, held_out: range, checks: Sequence[Check]) -> str:
+def weights_text(
+    tuning: Tuning, weights: Sequence[int], generations: int, held_out: range, checks: Sequence[Check]
+) -> str:
     """Return the text of a weights file: its origin in words, the beam, the weights, and the provenance as TOML tables.
 
     Parameters
     ----------
-    plan, generations
+    tuning, generations
         The tuning.
     weights
         The tuned weights, in thousandths of a point.
@@ -64,29 +66,29 @@ def weights_text(plan: Plan, weights: Sequence[int], generations: int, held_out:
     checks
         The comparison, per variant; empty if there was none.
     """
-    identity = plan.identity()
+    identity = tuning.identity()
     facts: dict[str, Any] = {
         "variants": list(identity["variants"]),
         "rules": list(identity["variants"].values()),
-        "start": plan.start_name,
+        "start": tuning.start_name,
         "solver": identity["solver"],
         "method": "SepCMA (cmaes)",
-        "node_limit": plan.nodes,
-        "deals_a_generation": plan.deals,
+        "node_limit": tuning.node_limit,
+        "deals_a_generation": tuning.deals,
         "generations": generations,
-        "population": plan.population,
-        "seed": plan.seed,
-        "training_seeds": f"{plan.first_seed}:{plan.first_seed + generations * plan.deals - 1}",
+        "population": tuning.population,
+        "seed": tuning.seed,
+        "training_seeds": f"{tuning.first_seed}:{tuning.first_seed + generations * tuning.deals - 1}",
     }
     if checks:
         facts["held_out_seeds"] = f"{held_out.start}:{held_out.stop - 1}"
     head = [
-        f"Tuned for {', '.join(facts['variants'])} from {plan.start_name}: {generations} generations of "
-        f"{plan.population} candidates, {plan.deals} new deals each, {plan.nodes:,} positions a deal.",
+        f"Tuned for {', '.join(facts['variants'])} from {tuning.start_name}: {generations} generations of "
+        f"{tuning.population} candidates, {tuning.deals} new deals each, {tuning.node_limit:,} positions a deal.",
         *[sentence(check) for check in checks],
     ]
     lines = [f"# {' '.join(line.split())}" for line in head]
-    beam = {key: list(value) if isinstance(value, tuple) else value for key, value in plan.start._asdict().items()}
+    beam = {key: list(value) if isinstance(value, tuple) else value for key, value in tuning.start._asdict().items()}
     del beam["weights"]
     named = dict(zip(identity["start"], weights, strict=True))
     lines += [*_table("[beam]", beam), *_table("[weights]", named), *_table("[provenance]", facts)]

@@ -59,7 +59,7 @@ def test_run_prints_what_it_did_and_does_nothing_twice(winnable, data):
     code, out, err = winnable(*words)
     assert code == 0
     (record,) = json.loads(out)
-    assert (record["deals"], record["had"], record["settled"], record["left"]) == (12, 12, 0, 0)
+    assert (record["deals"], record["present"], record["settled"], record["left"]) == (12, 12, 0, 0)
     assert "nothing to do: all 12 deals" in err
     code, out, _ = winnable(*words, "--seeds", "13:14")
     assert (code, json.loads(out)[0]["settled"]) == (0, 2)
@@ -114,7 +114,7 @@ def test_a_dry_run_does_nothing_and_estimates(winnable, data):
     code, out, _ = winnable("run", "--variant", "spider-1", "--seeds", "1:1000", "--dry-run", "--format", "json")
     assert code == 0
     (record,) = json.loads(out)
-    assert (record["deals"], record["had"], record["to_settle"]) == (1000, 12, 988)
+    assert (record["deals"], record["present"], record["to_settle"]) == (1000, 12, 988)
     assert record["estimated_seconds"] > 0
     code, out, _ = winnable("run", "--variant", "spider-4", "--seeds", "1:9", "--dry-run", "--format", "json")
     assert json.loads(out)[0]["estimated_seconds"] is None

@@ -21,7 +21,7 @@ from pipeline.referee.replay import verify_line
 from pipeline.runs.settling import Settling
 
 SPIDER_1 = load_variant("spider-1")
-ORDER = Order(SPIDER_1, 20, nodes=600, first_seed=3)  # so few positions win a part of the deals
+ORDER = Order(SPIDER_1, 20, node_limit=600, first_seed=3)  # so few positions win a part of the deals
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_there_are_not_always_enough(tmp_path, numbering, last):
 def test_a_hopeless_variant_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.pools.building._HOPELESS", 5)
     with pytest.raises(DataError, match=r"spider-1/native: .* 1 positions"):
-        build_pool(Order(SPIDER_1, 1, nodes=1), Settling(tmp_path, workers=1))
+        build_pool(Order(SPIDER_1, 1, node_limit=1), Settling(tmp_path, workers=1))
 
 
 def test_a_dataset_of_other_rules_is_refused(built, data):

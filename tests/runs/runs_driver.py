@@ -20,7 +20,7 @@ def main(data, first, last, seconds, trace, start, quick):
     settings = RunSettings(Path(data), (deals,), workers=2, chunk=8)
     fake = Fake(seconds=float(seconds), quick=int(quick), trace=trace, start=float(start))
     summary = runs.run(settings, settler=fake, solver=IDENTITY)
-    summary.raise_if_failed()
+    summary.raise_if_unfinished()
     return {"interrupted": 130, "terminated": 143}.get(summary.stopped, 0)
 
 

@@ -136,7 +136,7 @@ class Soak:
                 sample = self.dice.sample(sorted(seeds), min(len(seeds), self.options.sample))
                 if sample:
                     (Path(fresh) / "seeds.txt").write_text(str("\n".join(map(str, sample))))
-                    words = ["run", "--variant", deals.variant.id, "--nodes", deals.nodes, "--data", fresh, "-q"]
+                    words = ["run", "--variant", deals.variant.id, "--nodes", deals.node_limit, "--data", fresh, "-q"]
                     words += ["--seeds-from", Path(fresh) / "seeds.txt"]
                     subprocess.run(
                         [sys.executable, "-m", "pipeline", *map(str, words)],

@@ -154,7 +154,7 @@ def test_failed_deals_are_no_rows_and_are_tried_again(settings_for, rows_in, tmp
     settings = settings_for("1:60")
     summary = run(settings, raises={11}, hungry={23})
     with pytest.raises(PartialFailure, match=r"2 deals failed.*spider-4 native 11.*ValueError") as caught:
-        summary.raise_if_failed()
+        summary.raise_if_unfinished()
     assert caught.value.exit_code == 5
     assert {deal.failure.kind for deal in summary.failed} == {"error", "memory"}
     assert {row.seed for row in rows_in(settings.data)[SPIDER]} == set(range(1, 61)) - {11, 23}
@@ -172,7 +172,7 @@ def test_a_solver_fault_outranks_other_failures(settings_for, rows_in):
     settings = settings_for("1:60")
     summary = run(settings, raises={11}, faulty={30})
     with pytest.raises(SolverFault, match=r"1 deal, no row written: spider-4 native 30: .*does not replay") as caught:
-        summary.raise_if_failed()
+        summary.raise_if_unfinished()
     assert caught.value.exit_code == 4
     assert {row.seed for row in rows_in(settings.data)[SPIDER]} == set(range(1, 61)) - {11, 30}
 

@@ -32,12 +32,12 @@ def test_a_flag_outdoes_the_environment_outdoes_a_variant_outdoes_the_file(file)
 
     def nodes(environment=None, flags=None):
         made = load_settings(path, flags or {}, environment or {})
-        return {deals.variant.id: deals.nodes for deals in made.deals}
+        return {deals.variant.id: deals.node_limit for deals in made.deals}
 
     assert nodes() == {"spider-1": 2, "spider-2": 1}
     assert nodes({"WINNABLE_NODES": "3k"}) == {"spider-1": 3000, "spider-2": 3000}
     assert nodes({"WINNABLE_NODES": "3"}, {"nodes": 4}) == {"spider-1": 4, "spider-2": 4}
-    assert load_settings(None, {"seeds": Seeds.of([range(3)])}, {}).deals[0].nodes == 1_000_000
+    assert load_settings(None, {"seeds": Seeds.of([range(3)])}, {}).deals[0].node_limit == 1_000_000
 
 
 def test_flags_that_were_not_given_count_for_nothing(file):

@@ -35,7 +35,7 @@ def plan(**changes):
         "seed": 3,
         "first_seed": tuning.FIRST_SEED,
     }
-    return tuning.Plan(**{**values, **changes})
+    return tuning.Tuning(**{**values, **changes})
 
 
 def made_up(variant, parameters, seeds, nodes):
