@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "markdown", "csv", "json", "html")
 # The variables that hold for a comparison: what a run is to do, and how long, says nothing about the two sides.
-WHERE_TO_SETTLE = tuple(
-    f"WINNABLE_{name}" for name in ("WORKERS", "EXECUTOR", "SCHEDULER", "TLS_CA", "TLS_CERT", "TLS_KEY")
-)
+WHERE_TO_SETTLE = tuple(f"WINNABLE_{name}" for name in ("WORKERS", "EXECUTOR", "SCHEDULER"))
 FILES = {"html": "report.html", "markdown": "report.md", "csv": "report.csv", "json": "report.json"}
 
 

@@ -21,17 +21,13 @@ _CONFIG = click.argument(
 
 
 def _executor_options(command: options.Command) -> options.Command:
-    """Add where deals are settled: `--executor`, `--scheduler`, the TLS files."""
-    file = click.Path(path_type=Path, dir_okay=False)
+    """Add where deals are settled: `--executor`, `--scheduler`."""
     for decorate in (
-        click.option("--tls-key", type=file, metavar="FILE", help="Key of that certificate."),
-        click.option("--tls-cert", type=file, metavar="FILE", help="Certificate for the Dask cluster."),
-        click.option("--tls-ca", type=file, metavar="FILE", help="Certificate authority of the Dask cluster."),
         click.option(
             "--scheduler",
             type=options.Kind("address", read_address),
             metavar="URL",
-            help="Dask scheduler, like tls://host:8786.  [default: a local cluster]",
+            help="Dask scheduler, like tcp://host:8786.  [default: a local cluster]",
         ),
         click.option(
             "--executor",

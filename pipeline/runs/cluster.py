@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.errors import UsageError, WinnableError
@@ -29,9 +28,8 @@ class DaskExecutor(Executor):
     workers
         Processes of the local cluster.
     scheduler
-        Address of a running cluster; None to start a local one.
-    tls
-        Files of the certificate authority, the certificate and its key, all or none.
+        Address of a running cluster; None to start a local one. The certificates of one behind `tls://` are those of
+        Dask's own configuration (`distributed.comm.tls`).
 
     Raises
     ------
@@ -39,12 +37,7 @@ class DaskExecutor(Executor):
         Dask is not installed, or the scheduler does not answer.
     """
 
-    def __init__(
-        self,
-        workers: int,
-        scheduler: str | None = None,
-        tls: tuple[Path | None, Path | None, Path | None] = (None, None, None),
-    ) -> None:
+    def __init__(self, workers: int, scheduler: str | None = None) -> None:
         try:
             distributed: Any = import_module("distributed")
         except ImportError as error:
@@ -53,7 +46,6 @@ class DaskExecutor(Executor):
         self._closed: type[BaseException] = distributed.client.ClosedClientError
         self._scheduler = scheduler
         self._cluster = None
-        security = _security(tls)
         if scheduler is None:
             self._cluster = distributed.LocalCluster(
                 n_workers=workers,
@@ -63,8 +55,8 @@ class DaskExecutor(Executor):
                 silence_logs=logging.CRITICAL,
             )
         try:
-            self._client = distributed.Client(self._cluster or scheduler, security=security, timeout=_PATIENCE)
-        except (OSError, ValueError) as error:
+            self._client = distributed.Client(self._cluster or scheduler, timeout=_PATIENCE)
+        except (OSError, ValueError, TypeError) as error:  # the last one: tls:// without certificates
             raise UsageError(f"no Dask scheduler answers at {scheduler}: {error}") from error
         self.size = sum(self._client.nthreads().values())
         if self.size == 0:
@@ -103,13 +95,3 @@ class DaskExecutor(Executor):
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
-
-
-def _security(tls: tuple[Path | None, Path | None, Path | None]) -> Any:
-    if None in tls:
-        return None
-    authority, certificate, key = map(str, tls)
-    security: Any = import_module("distributed.security")
-    return security.Security(
-        tls_ca_file=authority, tls_client_cert=certificate, tls_client_key=key, require_encryption=True
-    )

@@ -76,8 +76,7 @@ def load_settings(
         memory=layers.value("memory"),
         chunk=layers.value("chunk"),
         executor=layers.value("executor"),
-        scheduler=layers.value("scheduler"),
-        tls=layers.certificates(),
+        scheduler=layers.scheduler(),
         report=layers.value("report"),
         nightly=layers.nightly(),
         named=named,
@@ -221,21 +220,12 @@ class Layers:
         shard = self.value("shard")
         return Deals(variant, numbering, seeds.shard(*shard) if shard else seeds, self.value("nodes", word))
 
-    def certificates(self) -> tuple[Path | None, Path | None, Path | None]:
-        """Return the files of the Dask cluster's certificates: all three, or none where none is needed."""
-        keys = ("tls_ca", "tls_cert", "tls_key")
-        authority, certificate, key = found = tuple(self.value(key) for key in keys)
-        scheduler = self.value("scheduler") or ""
-        if any(found) and not (all(found) and scheduler):
-            raise self.error("tls_ca", "give --scheduler, --tls-ca, --tls-cert and --tls-key together")
-        if scheduler.startswith(("tls://", "wss://")) and not any(found):
-            raise self.error("scheduler", f"{scheduler} needs --tls-ca, --tls-cert and --tls-key")
-        for name, path in zip(keys, found, strict=True):
-            if path is not None and not path.is_file():
-                raise self.error(name, f"{path}: no such file")
+    def scheduler(self) -> str | None:
+        """Return the address of the Dask scheduler, which `executor` must ask for where it is a flag."""
+        scheduler: str | None = self.value("scheduler")
         if "scheduler" in self.flags and self.value("executor") != "dask":
             raise self.error("scheduler", f"--scheduler {scheduler} is for a Dask cluster; give --executor dask too")
-        return authority, certificate, key
+        return scheduler
 
     def nightly(self) -> NightlySettings | None:
         """Return the night's settings if the file has them."""

@@ -231,5 +231,5 @@ def make_executor(settings: RunSettings, run_log: RunLog | None = None) -> Execu
     if settings.executor == "dask":
         from pipeline.runs.cluster import DaskExecutor
 
-        return DaskExecutor(settings.workers, settings.scheduler, settings.tls)
+        return DaskExecutor(settings.workers, settings.scheduler)
     return ProcessExecutor(settings.workers, run_log)

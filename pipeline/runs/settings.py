@@ -67,9 +67,6 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("chunk", partial(read_count, most=1_000_000), None, "deals handed to a worker at once (adapts by default)"),
     Setting("executor", partial(read_choice, allowed=EXECUTORS), "processes", "where deals are settled"),
     Setting("scheduler", read_address, None, "Dask scheduler (a local cluster by default)"),
-    Setting("tls_ca", read_path, None, "certificate authority of the Dask cluster"),
-    Setting("tls_cert", read_path, None, "certificate for the Dask cluster"),
-    Setting("tls_key", read_path, None, "key of that certificate"),
     Setting("report", read_switch, False, "print the report after the run"),
 )
 VARIANT_KEYS = ("nodes", "numbering", "seeds", "seeds_from")  # may stand in a [variant.<id>] table too
@@ -138,7 +135,6 @@ class RunSettings:
     chunk: int | None = None
     executor: str = "processes"
     scheduler: str | None = None
-    tls: tuple[Path | None, Path | None, Path | None] = (None, None, None)
     report: bool = False
     nightly: NightlySettings | None = None
     named: bool = True

@@ -139,9 +139,6 @@ CASES = {
     "flag scheduler without dask": Case(
         ["run", *SEEDS, "--scheduler", "tcp://127.0.0.1:1"], 2, "--scheduler tcp://127.0.0.1:1 is for a Dask cluster"
     ),
-    "flag scheduler that needs certificates": Case(
-        ["run", *SEEDS, "--executor", "dask", "--scheduler", "tls://127.0.0.1:1"], 2, "needs --tls-ca"
-    ),
     "flag that does not exist": Case(["run", *SEEDS, "--nodez", "5"], 2, "--nodez"),
     "flags without seeds": Case(["run", "--variant", "spider-1"], 2, "no seeds for spider-1"),
     "nothing": Case(["run"], 2, "no seeds"),

@@ -6,19 +6,17 @@ import signal
 import subprocess
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from runs_settlers import IDENTITY, Fake
 
-from pipeline.dataset.seeds import Seeds
 from pipeline.errors import UsageError, WinnableError
 from pipeline.runs import run as runs
 from pipeline.runs.cluster import DaskExecutor
-from pipeline.runs.configuration import load_settings
 from pipeline.runs.workers import HandshakeError
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
 
@@ -92,22 +90,6 @@ def test_a_remote_worker_with_another_solver_is_refused(settings_for):
         run(settings_for("1:20", executor="dask", workers=1), identity="0.1.0+1")
 
 
-@pytest.mark.parametrize(
-    ("scheduler", "tls", "text"),
-    [
-        ("tls://127.0.0.1:1", (None, None, None), "needs --tls-ca"),
-        ("tls://127.0.0.1:1", ("ca.pem", None, None), "together"),
-        (None, ("ca.pem", "cert.pem", "key.pem"), "together"),
-        ("tls://127.0.0.1:1", ("no-ca.pem", "no-cert.pem", "no-key.pem"), "no-ca.pem: no such file"),
-    ],
-)
-def test_incomplete_certificates_are_refused(tmp_path, scheduler, tls, text):
-    files = (name and tmp_path / name for name in tls)
-    flags = dict(zip(("tls_ca", "tls_cert", "tls_key"), files, strict=True))
-    with pytest.raises(UsageError, match=text):
-        load_settings(None, flags | {"scheduler": scheduler, "seeds": Seeds.of([range(3)])}, {})
-
-
 def certificates(path):
     """Make an authority and a certificate for 127.0.0.1; skip where openssl is not there."""
     if shutil.which("openssl") is None:
@@ -137,8 +119,13 @@ def test_a_cluster_behind_tls(settings_for, rows_in, tmp_path):
         silence_logs=50,
     ) as cluster:
         assert cluster.scheduler_address.startswith("tls://")
-        files = tuple(map(Path, (authority, certificate, key)))
-        run(settings_for("1:60", data="dask", executor="dask", scheduler=cluster.scheduler_address, tls=files))
+        settings = settings_for("1:60", data="dask", executor="dask", scheduler=cluster.scheduler_address)
+        with pytest.raises(UsageError, match="no Dask scheduler answers at tls://"):
+            run(settings)
+        keys = ("ca-file", "client.cert", "client.key")
+        files = (authority, certificate, key)
+        with dask.config.set({f"distributed.comm.tls.{name}": file for name, file in zip(keys, files, strict=True)}):
+            run(settings)
     assert rows_in(tmp_path / "dask") == rows_in(tmp_path / "data")
 
 
