@@ -110,7 +110,7 @@ class Tuning:
             "variants": {variant.id: variant.rules_hash for variant in self.variants},
             "start": named(self.start),
             "deals": self.deals,
-            "nodes": self.node_limit,
+            "node_limit": self.node_limit,
             "population": self.population,
             "seed": self.seed,
             "first_seed": self.first_seed,

@@ -30,7 +30,7 @@ def plan(**changes):
         "start": START,
         "start_name": "default",
         "deals": 5,
-        "nodes": NODES,
+        "node_limit": NODES,
         "population": 10,
         "seed": 3,
         "first_seed": tuning.FIRST_SEED,
@@ -131,7 +131,7 @@ def test_a_state_of_another_tuning_is_refused(asked, tmp_path):
     tuning.tune(plan(), 1, tuning.History(plan(), path), InlineExecutor())
     for change, said in (
         ({"deals": 6}, "deals.*5.*6"),
-        ({"nodes": 7}, "nodes.*10000.*7"),
+        ({"node_limit": 7}, "node_limit.*10000.*7"),
         ({"variants": (load_variant("spider-4"),)}, "variants"),
         ({"start": START._replace(weights=BEST_WEIGHTS)}, "initial weights"),
     ):
