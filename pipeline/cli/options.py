@@ -112,27 +112,25 @@ COUNT = Kind("n", read_count)
 VARIANT = VariantId()
 COLUMNS = ColumnList()
 
+# The options; the comment names the parameter that a command gets.
 
-def data_option(command: Command) -> Command:
-    """Add `--data DIR` (`data: Path | None`)."""
-    return click.option(
-        "--data",
-        type=click.Path(path_type=Path, file_okay=False),
-        metavar="DIR",
-        help="The dataset's directory; it holds outcomes/ and runs/.  [default: data]",
-    )(command)
+# `--data DIR` (`data: Path | None`).
+data_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="The dataset's directory; it holds outcomes/ and runs/.  [default: data]",
+)
 
-
-def variants_option(command: Command) -> Command:
-    """Add a repeatable `--variant V` (`variants: tuple[str, ...]`)."""
-    return click.option(
-        "--variant",
-        "variants",
-        type=VARIANT,
-        multiple=True,
-        metavar="V",
-        help="A variant's id, or a file of your own (x.toml); repeatable. 'winnable variants' lists the ids.",
-    )(command)
+# A repeatable `--variant V` (`variants: tuple[str, ...]`).
+variants_option = click.option(
+    "--variant",
+    "variants",
+    type=VARIANT,
+    multiple=True,
+    metavar="V",
+    help="A variant's id, or a file of your own (x.toml); repeatable. 'winnable variants' lists the ids.",
+)
 
 
 def variant_option(*, required: bool = True) -> Callable[[Command], Command]:
@@ -146,20 +144,17 @@ def variant_option(*, required: bool = True) -> Callable[[Command], Command]:
     )
 
 
-def numbering_option(command: Command) -> Command:
-    """Add `--numbering` (`numbering: str | None`)."""
-    return click.option(
-        "--numbering",
-        type=click.Choice(NUMBERINGS),
-        help="How a number becomes a deal: ours, PySolFC's, Microsoft's by PySolFC, KPat's.  [default: native]",
-    )(command)
+# `--numbering` (`numbering: str | None`).
+numbering_option = click.option(
+    "--numbering",
+    type=click.Choice(NUMBERINGS),
+    help="How a number becomes a deal: ours, PySolFC's, Microsoft's by PySolFC, KPat's.  [default: native]",
+)
 
-
-def numbering_filter(command: Command) -> Command:
-    """Add `--numbering` (`numbering: str | None`) where it chooses among outcomes that are there."""
-    return click.option(
-        "--numbering", type=click.Choice(NUMBERINGS), help="Only deals of this numbering.  [default: all]"
-    )(command)
+# `--numbering` (`numbering: str | None`) where it chooses among outcomes that are there.
+numbering_filter = click.option(
+    "--numbering", type=click.Choice(NUMBERINGS), help="Only deals of this numbering.  [default: all]"
+)
 
 
 def seeds_options(command: Command) -> Command:
@@ -189,34 +184,29 @@ def nodes_option(default: int = 1_000_000) -> Callable[[Command], Command]:
     )
 
 
-def workers_option(command: Command) -> Command:
-    """Add `--workers N` (`workers: int | None`)."""
-    return click.option(
-        "--workers",
-        type=click.IntRange(min=1, max=4096),
-        metavar="N",
-        help="Worker processes.  [default: one per core]",
-    )(command)
+# `--workers N` (`workers: int | None`).
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(min=1, max=4096),
+    metavar="N",
+    help="Worker processes.  [default: one per core]",
+)
 
+# `--shard i/n` (`shard: tuple[int, int] | None`).
+shard_option = click.option(
+    "--shard",
+    type=SHARD,
+    metavar="i/n",
+    help="Settle only the i-th of n equal contiguous ranges of the seeds (job arrays).",
+)
 
-def shard_option(command: Command) -> Command:
-    """Add `--shard i/n` (`shard: tuple[int, int] | None`)."""
-    return click.option(
-        "--shard",
-        type=SHARD,
-        metavar="i/n",
-        help="Settle only the i-th of n equal contiguous ranges of the seeds (job arrays).",
-    )(command)
-
-
-def max_time_option(command: Command) -> Command:
-    """Add `--max-time` in seconds (`max_time: float | None`)."""
-    return click.option(
-        "--max-time",
-        type=DURATION,
-        metavar="T",
-        help="Stop cleanly between deals after this time, for example 90, 10m or 2h.",
-    )(command)
+# `--max-time` in seconds (`max_time: float | None`).
+max_time_option = click.option(
+    "--max-time",
+    type=DURATION,
+    metavar="T",
+    help="Stop cleanly between deals after this time, for example 90, 10m or 2h.",
+)
 
 
 def format_option(*formats: str, default: str = "table") -> Callable[[Command], Command]:

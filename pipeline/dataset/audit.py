@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from pipeline.dataset.manifest import read_run
 from pipeline.dataset.replays import Replay, StoredLine, check_lines
 from pipeline.dataset.schema import MOVE_OR_REPAIR, REPAIR, Footer, read_footer, read_rows
-from pipeline.dataset.store import Part, Partition, Store, check_folder, entries, part_of
+from pipeline.dataset.store import Part, Partition, Store, walk
 from pipeline.errors import SolverFault, StoreError
 from pipeline.game.variants import Variant
 
@@ -116,41 +116,23 @@ class Audit:
             Is told how many more rows have been looked at.
         """
         self._check_manifests()
-        for partition, paths in self._partitions():
-            self._check_partition(partition, paths, sample, advance or (lambda _rows: None))
+        for partition, parts in self._partitions():
+            self._check_partition(partition, parts, sample, advance or (lambda _rows: None))
         return self.result
 
     def count_rows(self) -> int:
         """Return how many rows the readable footers promise."""
         total = 0
-        for _partition, paths in Audit(self._store, {}, only=self._only)._partitions():
-            for path in paths:
-                try:
-                    total += read_footer(path).rows
-                except (StoreError, FileNotFoundError):
-                    continue
+        for _partition, parts in Audit(self._store, {}, only=self._only)._partitions():
+            for part in parts:
+                with contextlib.suppress(StoreError, FileNotFoundError):
+                    total += read_footer(part.path).rows
         return total
 
     # ---- the tree
 
-    def _partitions(self) -> Iterator[tuple[Partition, list[Path]]]:
-        for above in entries(self._store.outcomes):
-            if not self._is_ours(check_folder, above, "variant"):
-                continue
-            for folder in entries(above):
-                if not self._is_ours(check_folder, folder, "numbering"):
-                    continue
-                partition = Partition(above.name.partition("=")[2], folder.name.partition("=")[2])
-                if self._only(partition):
-                    yield partition, [path for path in entries(folder) if self._is_ours(part_of, path)]
-
-    def _is_ours(self, check: Callable[..., object], path: Path, *key: str) -> bool:
-        try:
-            check(path, *key)
-        except StoreError as error:
-            self._find(FOREIGN, path, str(error))
-            return False
-        return True
+    def _partitions(self) -> Iterator[tuple[Partition, list[Part]]]:
+        return walk(self._store.outcomes, lambda path, error: self._find(FOREIGN, path, str(error)), self._only)
 
     def _check_manifests(self) -> None:
         for path in sorted(self._store.runs.glob("*.json")):
@@ -162,12 +144,12 @@ class Audit:
     # ---- one partition
 
     def _check_partition(
-        self, partition: Partition, paths: Sequence[Path], sample: int | None, advance: Callable[[int], None]
+        self, partition: Partition, parts: Sequence[Part], sample: int | None, advance: Callable[[int], None]
     ) -> None:
         variant = self._variants.get(partition.variant)
-        if variant is None and paths:
+        if variant is None and parts:
             self.result.unknown.append(partition)
-        footers = self._check_footers(variant, paths)
+        footers = self._check_footers(variant, parts)
         chosen = None if sample is None else _choose(footers, sample)
         for path, footer in footers:
             wanted = None if chosen is None else chosen.get(path, np.zeros(0, int))
@@ -176,17 +158,17 @@ class Audit:
             self.result.parts += 1
             advance(footer.rows)
 
-    def _check_footers(self, variant: Variant | None, paths: Sequence[Path]) -> list[tuple[Path, Footer]]:
+    def _check_footers(self, variant: Variant | None, parts: Sequence[Part]) -> list[tuple[Path, Footer]]:
         """Read the footers of a partition's parts, by seed; a part at fault is left alone from then on."""
         reaching: Part | None = None
-        for part in sorted(map(part_of, paths), key=lambda part: part[1:]):
+        for part in sorted(parts, key=lambda part: part.first):
             if reaching is not None and part.first <= reaching.last:
                 span = f"{part.first} to {min(part.last, reaching.last)}"
                 self._find(OVERLAP, part.path, f"overlaps {reaching.path.name}: seeds {span} may stand twice")
             if reaching is None or part.last > reaching.last:
                 reaching = part
         footers = []
-        for path in paths:
+        for path, _first, _last in parts:
             try:
                 footer = read_footer(path)
             except FileNotFoundError:  # a repair has taken it out

@@ -11,12 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.dataset.schema import COLUMNS, SCHEMA, VERDICTS
-from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.seeds import given_seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import StoreError, UsageError
 from pipeline.game.deals import deal
 from pipeline.game.forms import board_json
-from pipeline.game.numbers import whole_number
 from pipeline.game.variants import Variant, load_variant
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def load_outcomes(
         raise StoreError(f"{path}: there is no dataset here (no outcomes/)")
     names = _names("column", columns, COLUMNS)
     verdicts = _names("verdict", verdict, VERDICTS)
-    wanted = None if seeds is None else _seeds(seeds)
+    wanted = None if seeds is None else given_seeds(seeds)
     games = _games(variants, store)
     tables = []
     for partition in store.partitions():
@@ -110,16 +109,6 @@ def _names(what: str, given: str | Sequence[str] | None, known: Sequence[str]) -
         if name not in known:
             raise UsageError(f"{what} {name!r}: expected one of {', '.join(known)}")
     return names
-
-
-def _seeds(seeds: Iterable[SupportsIndex]) -> Seeds:
-    if isinstance(seeds, Seeds):
-        return seeds
-    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
-        raise UsageError(f"seeds {seeds!r:.40}: expected numbers, such as range(1, 101) or [3, 5]")
-    if isinstance(seeds, range) and seeds.step == 1:
-        return Seeds.of([seeds])
-    return Seeds.of_numbers(whole_number("seed", seed) for seed in seeds)
 
 
 def _games(variants: str | Variant | Sequence[str | Variant] | None, store: Store) -> dict[str, Variant | None]:

@@ -10,9 +10,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex
 
 from pipeline.errors import DataError, UsageError
+from pipeline.game.numbers import whole_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,6 +139,23 @@ class Seeds:
             stops = [int(inside[0]), *(int(n) for n in inside[breaks + 1]), piece.stop]
             pieces.extend(range(a, b) for a, b in zip(starts, stops, strict=True) if a < b)
         return Seeds(tuple(pieces))
+
+
+def given_seeds(seeds: Iterable[SupportsIndex]) -> Seeds:
+    """Return the seeds a caller gives: a range, a list, a numpy array, a column of a frame.
+
+    Raises
+    ------
+    UsageError
+        These are no whole numbers.
+    """
+    if isinstance(seeds, Seeds):
+        return seeds
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise UsageError(f"seeds {seeds!r:.40}: expected numbers, such as range(1, 101) or [3, 5]")
+    if isinstance(seeds, range) and seeds.step == 1:
+        return Seeds.of([seeds])
+    return Seeds.of_numbers(whole_number("seed", seed) for seed in seeds)
 
 
 def len_of(piece: range) -> int:

@@ -17,9 +17,10 @@ import itertools
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,7 @@ from pipeline.errors import StoreError
 
 BLOCK = 32_768  # seeds a part spans, unless a part that is there already has some of them
 
+T = TypeVar("T")
 _ID = re.compile(r"[a-z0-9-]+")
 
 
@@ -91,15 +93,7 @@ class Store:
         StoreError
             Something under `outcomes/` is not ours.
         """
-        found = []
-        for above in entries(self.outcomes):
-            check_folder(above, "variant")
-            for folder in entries(above):
-                check_folder(folder, "numbering")
-                partition = Partition(above.name.partition("=")[2], folder.name.partition("=")[2])
-                if self.parts(partition):
-                    found.append(partition)
-        return sorted(found)
+        return sorted(partition for partition, parts in walk(self.outcomes) if parts and self.parts(partition))
 
     def parts(self, partition: Partition) -> list[Part]:
         """List a partition's parts by seed.
@@ -291,11 +285,47 @@ def done_mask(table: pa.Table, node_limit: int, *, retry: bool, solver: str | No
     return mask
 
 
-def check_folder(path: Path, key: str) -> None:
-    """Refuse what is no directory `key=<name>`."""
+def walk(
+    outcomes: Path,
+    foreign: Callable[[Path, StoreError], object] | None = None,
+    only: Callable[[Partition], bool] = lambda _partition: True,
+) -> Iterator[tuple[Partition, list[Part]]]:
+    """Yield the partitions under `outcomes/`, each with its parts, also those that overlap.
+
+    Parameters
+    ----------
+    foreign
+        Is told of what is not ours, which is then left out.
+    only
+        Which partitions to look into.
+
+    Raises
+    ------
+    StoreError
+        Something is not ours, and there is no `foreign`.
+    """
+
+    def ours(folder: Path, read: Callable[[Path], T]) -> Iterator[tuple[Path, T]]:
+        for path in entries(folder):
+            try:
+                yield path, read(path)
+            except StoreError as error:
+                if foreign is None:
+                    raise
+                foreign(path, error)
+
+    for above, variant in ours(outcomes, partial(_key_of, key="variant")):
+        for folder, numbering in ours(above, partial(_key_of, key="numbering")):
+            if only(partition := Partition(variant, numbering)):
+                yield partition, [part for _, part in ours(folder, part_of)]
+
+
+def _key_of(path: Path, key: str) -> str:
+    """Return the name in that of a directory `key=<name>`; refuse what is not called so."""
     name, _, value = path.name.partition("=")
     if name != key or not _ID.fullmatch(value) or not path.is_dir():
         raise StoreError(f"{path}: expected a directory {key}=<name>{MOVE_OR_REPAIR}")
+    return value
 
 
 def part_of(path: Path) -> Part:

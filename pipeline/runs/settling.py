@@ -10,10 +10,9 @@ from typing import SupportsIndex, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.dataset.seeds import Seeds
+from pipeline.dataset.seeds import Seeds, given_seeds
 from pipeline.errors import UsageError
 from pipeline.game.deals import DATASET_SEEDS
-from pipeline.game.numbers import whole_number
 from pipeline.game.variants import Variant
 from pipeline.runs.executors import make_executor
 from pipeline.runs.flight import each
@@ -98,12 +97,7 @@ def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[SupportsInd
     """
     if numbering not in variant.numberings:
         raise UsageError(f"{variant.id} has no numbering {numbering!r}; it has: {', '.join(variant.numberings)}")
-    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
-        raise UsageError(f"seeds {seeds!r:.40}: expected numbers, such as range(1, 101) or [3, 5]")
-    if isinstance(seeds, range) and seeds.step == 1:
-        wanted = Seeds.of([seeds])
-    else:
-        wanted = Seeds.of_numbers(whole_number("seed", seed) for seed in seeds)
+    wanted = given_seeds(seeds)
     allowed = DATASET_SEEDS[numbering]
     if not wanted:
         raise UsageError("no seeds: there is nothing to settle")
