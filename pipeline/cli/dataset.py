@@ -1,4 +1,4 @@
-"""`verify`, `merge`, `export`: looking after the dataset."""
+"""`verify`, `merge`, `export`, `withdraw`: maintaining the dataset."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ def verify(
 ) -> None:
     r"""Replay every stored line and check every part.
 
-    Each fault is listed with its file, and its row where it is one row's. With --repair, files and rows at fault go
-    to quarantine/ in the data directory, nothing is deleted, and wins in a damaged part that still replay are kept;
-    the next run settles again what is missing then.
+    Each fault is listed with its file and, if a single row is at fault, the row. With --repair, files and rows at
+    fault go to quarantine/ in the data directory; nothing is deleted, and wins in a damaged part that still replay
+    are kept. The next run settles what is missing then.
 
     Exit codes: 0 all is well (or was repaired), 3 a fault, 4 a line that does not replay or a loss not proved again.
 
@@ -159,11 +159,11 @@ def _refuse_other_rules(store: Store, words: tuple[str, ...]) -> None:
     from pipeline.runs.settings import is_file_name
 
     for variant in options.chosen_variants(tuple(word for word in words if is_file_name(word))):
-        for folder, found in rules_of(store, variant.id):
-            if found and variant.rules_hash not in found:
+        for folder, hashes in rules_of(store, variant.id):
+            if hashes and variant.rules_hash not in hashes:
                 raise StoreError(
                     f"{folder}: settled under other rules of {variant.id} than those of the file given (rules_hash "
-                    f"{', '.join(sorted(found))}, the file's is {variant.rules_hash}); give the right file"
+                    f"{', '.join(sorted(hashes))}, the file's is {variant.rules_hash}); give the right file"
                 )
 
 
@@ -198,8 +198,8 @@ def _audit(
 
 def _show_findings(findings: list[Any], output_format: str) -> None:
     rows = [
-        {"kind": one.kind, "file": str(one.path), "row": one.row, "seed": one.seed, "what": one.text}
-        for one in findings
+        {"kind": fault.kind, "file": str(fault.path), "row": fault.row, "seed": fault.seed, "what": fault.text}
+        for fault in findings
     ]
     if rows or output_format in ("json", "csv"):
         click.echo(records.table(rows, output_format), nl=False)
@@ -212,11 +212,11 @@ def _show_findings(findings: list[Any], output_format: str) -> None:
 @options.numbering_filter
 @options.verbosity_options
 def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering: str | None, verbosity: int) -> None:
-    r"""Take in the outcomes of another dataset.
+    r"""Merge the outcomes of another dataset.
 
-    SOURCE is the --data directory of the other one; it is only read. Of two outcomes of one deal the stronger stands,
-    so merging in any order, or twice, gives the same. What SOURCE had planned of these variants counts here too. Lines
-    are not replayed here: 'winnable verify' does.
+    SOURCE is the --data directory of the other dataset, which is only read. Of two outcomes of a deal the stronger
+    stands, so merging in any order, or twice, gives the same result. Deals that SOURCE had planned count as planned
+    here too. Lines are not replayed; 'winnable verify' does that.
 
     \b
     Example:

@@ -24,7 +24,7 @@ import click
 from pipeline.errors import WinnableError
 from pipeline.runs.stopping import INTERRUPTED, SIGNALS, Signalled
 
-_PATIENCE = 5.0  # seconds for threads and child processes to end, once all is said
+_PATIENCE = 5.0  # seconds for threads and child processes to end, after the last message
 _GOES_ON = "pipeline.cli.goes_on"
 
 
@@ -42,7 +42,7 @@ COMMANDS: dict[str, Entry] = {
     "run": Entry("pipeline.cli.run:run", _SETTLE, "Settle numbered deals into the dataset."),
     "status": Entry("pipeline.cli.run:status", _SETTLE, "Show what is done, what is missing, and at which limits."),
     "verify": Entry("pipeline.cli.dataset:verify", _SETTLE, "Replay every stored line and check every part."),
-    "merge": Entry("pipeline.cli.dataset:merge", _SETTLE, "Take in the outcomes of another dataset."),
+    "merge": Entry("pipeline.cli.dataset:merge", _SETTLE, "Merge the outcomes of another dataset."),
     "export": Entry("pipeline.cli.dataset:export", _SETTLE, "Write outcomes as CSV or JSON lines."),
     "withdraw": Entry("pipeline.cli.dataset:withdraw", _SETTLE, "Give up the deals that a run has left."),
     "nightly": Entry("pipeline.cli.nightly:nightly", _SETTLE, "Do a night's work: new seeds, retries, checks, report."),
@@ -63,7 +63,7 @@ COMMANDS: dict[str, Entry] = {
 
 
 def goes_on() -> None:
-    """Note that the command at work goes on where it was when it is called again; said if a signal ends it."""
+    """Note that the same command continues where this one stops; a message about a signal says so."""
     click.get_current_context().meta[_GOES_ON] = True
 
 
@@ -81,7 +81,7 @@ class LazyGroup(click.Group):
             return None
         module, _, attribute = entry.target.partition(":")
         command = getattr(importlib.import_module(module), attribute)
-        assert isinstance(command, click.Command), f"{entry.target} is no command"
+        assert isinstance(command, click.Command), f"{entry.target} is not a command"
         keep_lines(command)
         return command
 
@@ -191,7 +191,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort) as stop:
         _ignore_signals()
         reason = stop.reason if isinstance(stop, Signalled) else INTERRUPTED
-        number = next(number for number, one in SIGNALS.items() if one == reason)
+        number = next(number for number, name in SIGNALS.items() if name == reason)
         return _complain(f"{reason}{_hint(meta)}", 128 + number)
     except BrokenPipeError:
         return _silence_stdout()

@@ -237,7 +237,7 @@ def form_of(given: str | None, out: Path | None, formats: tuple[str, ...]) -> st
     Raises
     ------
     UsageError
-        The ending says another form, or one that the command does not write.
+        The ending contradicts `--format`, or names a form that the command does not write.
     """
     said = ENDINGS.get(out.suffix.lower()) if out else None
     if said is None:
@@ -272,7 +272,7 @@ def _warn_of_variables() -> None:
         from pipeline.runs.settings import misspelled_variables
 
         for name, known in misspelled_variables(os.environ):
-            message(f"warning: {name} is no variable of winnable and does nothing; did you mean {known}?")
+            message(f"warning: {name} is not a variable of winnable and does nothing; did you mean {known}?")
 
 
 def message(text: str, verbosity: int = 0) -> None:
@@ -313,8 +313,8 @@ def worker_count(workers: int | None) -> int:
     """
     from pipeline.runs.settings import usable_cores
 
-    found: int | None = setting("workers", workers, None)
-    return found or usable_cores()
+    stated: int | None = setting("workers", workers, None)
+    return stated or usable_cores()
 
 
 def check_place(flag: str, file: Path | None, *, replaced: bool = False) -> None:

@@ -67,7 +67,7 @@ def _executor_options(command: options.Command) -> options.Command:
     help="Deals handed to a worker at once.  [default: about 0.3 seconds of work]",
 )
 @_executor_options
-@click.option("--dry-run", is_flag=True, help="Say what would be done and about how long it takes, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done and about how long it takes; do nothing.")
 @click.option("--report/--no-report", default=None, help="Print the report of the settled variants at the end.")
 @options.format_option()
 @options.verbosity_options
@@ -118,7 +118,7 @@ def _flags(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _end(summary: RunSummary, verbosity: int) -> None:
-    """End with the exit code that the run has earned."""
+    """End the command with the exit code of the run."""
     from pipeline.runs.stopping import MAX_TIME
 
     if summary.stopped and summary.left:
@@ -183,7 +183,7 @@ def _print_report(settings: RunSettings, output_format: str) -> None:
 
     store = Store(settings.data)
     runs = read_runs(store)
-    made = report_of(
+    report = report_of(
         [
             sample
             for deals in settings.deals
@@ -191,7 +191,7 @@ def _print_report(settings: RunSettings, output_format: str) -> None:
             for sample in read_samples(store, runs, variants=[deals.variant], numbering=deals.numbering)
         ]
     )
-    click.echo(render(made, runs, output_format), nl=False)
+    click.echo(render(report, runs, output_format), nl=False)
 
 
 # ---- status

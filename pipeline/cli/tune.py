@@ -130,17 +130,17 @@ def tune(
     executor = _executor(size)
     now = True
     try:
-        found = search.tune(tuning, generations, history, executor, _Progress(tuning, generations, verbosity))
+        result = search.tune(tuning, generations, history, executor, _Progress(tuning, generations, verbosity))
         untouched = tuning.untouched(generations, held_out)
         if held_out:
             options.message(
                 f"comparing with the start on {records.counted(held_out, 'held-out deal')} per variant", verbosity
             )
-        checks = search.check(tuning, found, untouched, executor) if held_out else []
+        checks = search.check(tuning, result, untouched, executor) if held_out else []
         now = False
     finally:
         executor.close(now=now)
-    write_text(out, tuned.weights_text(tuning, found.weights, generations, untouched, checks))
+    write_text(out, tuned.weights_text(tuning, result.weights, generations, untouched, checks))
     options.message(f"wrote {out}", verbosity)
     if checks:
         click.echo(records.table([tuned.check_record(check) for check in checks], output_format), nl=False)
@@ -158,12 +158,12 @@ class _Progress:
     def __init__(self, tuning: Tuning, generations: int, verbosity: int) -> None:
         self._tuning, self._of, self._verbosity = tuning, generations, verbosity
 
-    def __call__(self, number: int, found: Generation) -> None:
+    def __call__(self, number: int, generation: Generation) -> None:
         from math import exp
         from statistics import median
 
-        best, middle = (exp(value - found.start) for value in (min(found.values), median(found.values)))
-        effort = exp(found.start) * self._tuning.node_limit  # geometric mean, an unsettled deal at twice the limit
+        best, middle = (exp(value - generation.start) for value in (min(generation.values), median(generation.values)))
+        effort = exp(generation.start) * self._tuning.node_limit  # geometric mean, an unsettled deal at twice the limit
         options.message(
             f"generation {number} of {self._of}: {effort:,.0f} positions per deal at the start, "
             f"best candidate {best:.3f} times that, median {middle:.3f}",

@@ -1,7 +1,6 @@
 """Checking a dataset: every part against its name, its digest and its neighbours, every win by the referee.
 
-Nothing here trusts what the store would refuse to read: an audit looks at each file by itself, and finds all faults
-where the store stops at the first.
+An audit looks at each file by itself and finds all faults; the store stops at the first.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from pipeline.errors import SolverFault, StoreError
 from pipeline.game.variants import Variant
 
 # Kinds of findings.
-FOREIGN = "foreign"  # no file or directory of ours
+FOREIGN = "foreign"  # a file or directory that winnable did not write
 PART = "part"  # a part that cannot be read or whose rows cannot be trusted
 RULES = "rules"  # settled under other rules
 OVERLAP = "overlap"  # parts that may hold the same seed
@@ -34,7 +33,7 @@ MANIFEST = "manifest"  # a run's manifest that cannot be read
 
 
 class Finding(NamedTuple):
-    """A fault: its kind, the file, the row's place and seed in it if it is one row's, and what is wrong."""
+    """A fault: its kind, the file, what is wrong, and the place and seed of the row if a single row is at fault."""
 
     kind: str
     path: Path
@@ -45,18 +44,18 @@ class Finding(NamedTuple):
 
 @dataclass(slots=True)
 class AuditResult:
-    """What an audit looked at and found."""
+    """What an audit has covered, and the faults it has found."""
 
     parts: int = 0
     rows: int = 0
     lines: int = 0
     losses: int = 0  # proved again, see `dataset.losses`
-    unread: int = 0  # lines that were not replayed: their rules are not known
+    unread: int = 0  # lines not replayed, because their rules are not known
     findings: list[Finding] = field(default_factory=list)
-    unknown: list[Partition] = field(default_factory=list)  # of variants whose rules nobody gave
+    unknown: list[Partition] = field(default_factory=list)  # of variants whose rules are not known
 
     def raise_if_faulty(self) -> None:
-        """Raise what the exit code of `verify` follows from.
+        """Raise the error that gives `verify` its exit code.
 
         Raises
         ------
@@ -91,7 +90,7 @@ class Audit:
     replay
         Replays lines: in this process, or in others.
     only
-        Partitions to look at; None for all.
+        Whether to look at a partition; None for all.
     """
 
     def __init__(
@@ -106,14 +105,14 @@ class Audit:
         self.result = AuditResult()
 
     def check(self, sample: int | None = None, advance: Callable[[int], None] | None = None) -> AuditResult:
-        """Look at everything, or replay only a random sample of lines of each partition.
+        """Check everything, or replay only a random sample of the lines of each partition.
 
         Parameters
         ----------
         sample
-            How many lines of each partition to replay, and to read only the parts they are in.
+            Lines of each partition to replay; only the parts that hold them are read. None for all.
         advance
-            Is told how many more rows have been looked at.
+            Called with the number of rows checked since the last call.
         """
         self._check_manifests()
         for partition, parts in self._partitions():
@@ -121,7 +120,7 @@ class Audit:
         return self.result
 
     def count_rows(self) -> int:
-        """Return how many rows the readable footers promise."""
+        """Return the number of rows by the footers that can be read."""
         total = 0
         for _partition, parts in Audit(self._store, {}, only=self._only)._partitions():
             for part in parts:
@@ -159,7 +158,7 @@ class Audit:
             advance(footer.rows)
 
     def _check_footers(self, variant: Variant | None, parts: Sequence[Part]) -> list[tuple[Path, Footer]]:
-        """Read the footers of a partition's parts, by seed; a part at fault is left alone from then on."""
+        """Read the footers of a partition's parts, sorted by seed; leave out parts at fault."""
         reaching: Part | None = None
         for part in sorted(parts, key=lambda part: part.first):
             if reaching is not None and part.first <= reaching.last:
@@ -184,7 +183,7 @@ class Audit:
         return sorted(footers, key=lambda pair: pair[1].first)
 
     def _check_rows(self, partition: Partition, variant: Variant | None, path: Path, wanted: np.ndarray | None) -> None:
-        """Look at the rows of a part, and replay those at the places `wanted`, or all."""
+        """Check the rows of a part, and replay those at the places `wanted`, or all."""
         try:
             table = read_rows(path)
         except FileNotFoundError:
@@ -219,11 +218,11 @@ class Audit:
 def rules_of(store: Store, variant: str) -> Iterator[tuple[Path, set[str]]]:
     """Yield the directories of a variant's parts, each with the hashes of rules in the footers that can be read."""
     for folder in sorted(store.outcomes.glob(f"variant={variant}/numbering=*")):
-        found = set()
+        hashes = set()
         for path in folder.glob("part-*.parquet"):
             with contextlib.suppress(StoreError, FileNotFoundError):
-                found.add(read_footer(path).rules_hash)
-        yield folder, found
+                hashes.add(read_footer(path).rules_hash)
+        yield folder, hashes
 
 
 def stored_lines(table: pa.Table) -> list[StoredLine]:
@@ -233,11 +232,11 @@ def stored_lines(table: pa.Table) -> list[StoredLine]:
 
 
 def _choose(footers: Sequence[tuple[Path, Footer]], sample: int) -> dict[Path, np.ndarray]:
-    """Draw rows of a partition, evenly from all, as places in their parts."""
+    """Draw rows of a partition at random; return their places by part."""
     ends = np.cumsum([footer.rows for _, footer in footers])
     if len(ends) == 0:
         return {}
     drawn = np.sort(np.random.default_rng().choice(ends[-1], min(sample, int(ends[-1])), replace=False))
     part = np.searchsorted(ends, drawn, side="right")
     starts = np.concatenate([[0], ends[:-1]])
-    return {footers[one][0]: drawn[part == one] - starts[one] for one in np.unique(part)}
+    return {footers[i][0]: drawn[part == i] - starts[i] for i in np.unique(part)}

@@ -1,6 +1,6 @@
 """Writing so that a kill or a power cut leaves either the old file or the new one.
 
-Everything the batch room changes on disk goes through the few functions here, one durable step each.
+Every change to a dataset on disk is one of the durable steps here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REMEDIES = {
 
 @contextlib.contextmanager
 def explained(action: str, path: Path) -> Iterator[None]:
-    """Turn an OSError into a StoreError that says what failed, where, and what to do."""
+    """Turn an OSError into a StoreError that names the action, the path and the remedy."""
     try:
         yield
     except OSError as error:
@@ -43,7 +43,7 @@ def make_directory(path: Path) -> None:
 
 
 def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a new file and wait until it is on disk; nothing is left of one that failed."""
+    """Write a new file and wait until it is on disk; if that fails, remove it."""
     with explained("write", path):
         try:
             with path.open("wb") as file:
@@ -90,15 +90,15 @@ def write_json(path: Path, value: Any, staging: Path) -> None:
 
 
 def target_of(path: Path) -> Path:
-    """Return the file that a path stands for, where it is a link; a rename over that leaves the link.
+    """Return the file a path refers to, links resolved, so that a rename over it leaves the link.
 
     Raises
     ------
     UsageError
-        It is a device, a pipe or something else that a file must not take the place of.
+        It is a device, a pipe or something else that is not a regular file.
     """
     if path.exists() and not path.is_file():
-        raise UsageError(f"{path}: is no regular file, and would be replaced by one; name another")
+        raise UsageError(f"{path} is not a regular file, which it would be replaced by; expected the name of a file")
     return path.resolve()
 
 

@@ -1,4 +1,4 @@
-"""A dataset as a pandas DataFrame, for notebooks: the rows and columns asked for, and no more in memory."""
+"""A dataset as a pandas DataFrame, for notebooks; only the rows and columns asked for are kept in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One writer a dataset: a lock that names its holder and dies with it."""
+"""One writer per dataset: a lock that names its holder and ends with its process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def hold(staging: Path, command: str, timeout: float = 0.0) -> Iterator[None]:
     staging
         The dataset's `.staging/`.
     command
-        What the next one is told that the holder is doing.
+        The name others see for what the holder is doing.
     timeout
         Seconds to wait for another holder.
 
@@ -70,11 +70,12 @@ def current_holder(staging: Path) -> str | None:
 
 
 def describe_holder(staging: Path) -> str:
-    """Return who holds the lock, as it said itself."""
-    found = _read_holder(staging / "holder.json")
-    if not found:
+    """Return who holds the lock, by its own account."""
+    holder = _read_holder(staging / "holder.json")
+    if not holder:
         return "another process"
-    return f"winnable {found.get('command')} (pid {found.get('pid')} on {found.get('host')} since {found.get('since')})"
+    command, pid, host, since = (holder.get(key) for key in ("command", "pid", "host", "since"))
+    return f"winnable {command} (pid {pid} on {host} since {since})"
 
 
 def _acquire(staging: Path, holder: Path, timeout: float) -> BaseFileLock:
@@ -102,10 +103,10 @@ def _try(lock: BaseFileLock, staging: Path, timeout: float) -> None:
 
 def _read_holder(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _is_dead(holder: dict[str, Any]) -> bool:

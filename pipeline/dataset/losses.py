@@ -1,4 +1,4 @@
-"""Lost rows, proved again: a certificate is made of each anew, by the referee, and checked.
+"""Losses proved again: the referee makes a new certificate for each and checks it.
 
 `checked-losses.json` beside `outcomes/` keeps which deals have been: seeds as in a manifest, by variant and numbering.
 """
@@ -28,7 +28,7 @@ MOST_BOARDS = 5_000_000  # of one certificate: about a minute and a gigabyte
 
 
 def lost_seeds(store: Store, partition: Partition, sample: int | None) -> list[int]:
-    """Return the lost seeds of a partition, or so many of them drawn at random."""
+    """Return the lost seeds of a partition, or a random sample of them."""
     table = store.read(*partition, columns=("seed", "verdict"))
     seeds = table["seed"].filter(pc.equal(table["verdict"].cast("string"), "lost")).to_numpy()
     if sample is not None and sample < len(seeds):

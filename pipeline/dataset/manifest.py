@@ -1,4 +1,4 @@
-"""What runs left in `runs/` besides their rows: a manifest each, which says what was planned and what failed."""
+"""The manifests in `runs/`: one per run, with what it planned and what failed."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run as a report names it.
+    """What a report says of a run.
 
     Attributes
     ----------
     started, finished
-        ISO 8601 in UTC; the end is empty while it runs or if it was killed.
+        ISO 8601 in UTC; `finished` is empty while the run lasts or if it was killed.
     plans
         The deals it was to settle; empty if the plan was withdrawn.
     """
@@ -79,19 +79,19 @@ def read_run(path: Path) -> RunRecord:
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Turn what fails while a manifest is read into one error that names its file.
+    """Turn any error while a manifest is read into one that names the file.
 
     Raises
     ------
     StoreError
-        The file cannot be read, or is no manifest of a run.
+        The file cannot be read, or is not the manifest of a run.
     """
     try:
         yield
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, UsageError) as error:
-        raise StoreError(f"{path}: no manifest of a run: {_what_is_wrong(error)}{REPAIR}") from error
+        raise StoreError(f"{path}: not a valid manifest of a run: {_what_is_wrong(error)}{REPAIR}") from error
 
 
 def _what_is_wrong(error: Exception) -> str:

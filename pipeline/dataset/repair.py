@@ -1,7 +1,7 @@
-"""Mending what an audit found: into quarantine with it, and what can be proved is kept. Nothing is deleted.
+"""Repairing a dataset: files at fault go into quarantine, what can be proved is kept, nothing is deleted.
 
-Whatever is at fault is copied into quarantine first, what is kept of it is added to the dataset, and only then is it
-replaced, in one step: killed at any moment, the same repair again finds the fault or what was kept.
+A file at fault is first copied into quarantine and then replaced, in one step, by the rows of it that stand. If the
+repair is killed, the next one finds the fault again or the rows that were kept.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Repair:
         self._copied: set[Path] = set()
 
     def mend(self, findings: Sequence[Finding]) -> Iterator[str]:
-        """Do what the findings ask for; yield what was done, a line each."""
+        """Repair each finding; yield a line about each step."""
 
         def paths(*kinds: str) -> list[Path]:
             return list(dict.fromkeys(finding.path for finding in findings if finding.kind in kinds))
@@ -54,7 +54,7 @@ class Repair:
         for path in paths(PART):
             yield from self._keep_proved(path)
         for path in paths(LINE):
-            seeds = [one.seed for one in findings if one.path == path and one.seed is not None]
+            seeds = [finding.seed for finding in findings if finding.path == path and finding.seed is not None]
             yield self._replace(path, _without(read_rows(path), seeds))
         for folder in dict.fromkeys(path.parent for path in paths(PART, OVERLAP)):
             yield from self._untangle(folder)
@@ -89,7 +89,7 @@ class Repair:
         """Merge the parts of a partition that overlap; where two contradict each other, the win that replays stands."""
         group: list[Part] = []
         for part in [*sorted(map(part_of, entries(folder)), key=lambda part: part[1:]), None]:
-            if group and (part is None or part.first > max(one.last for one in group)):
+            if group and (part is None or part.first > max(member.last for member in group)):
                 if len(group) > 1:
                     yield self._merge(folder, group)
                 group = []

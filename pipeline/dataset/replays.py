@@ -20,14 +20,13 @@ class StoredLine(NamedTuple):
     score: int
 
 
-READ_EVERY = 64  # one stored line in so many is replayed by the readable rules, too
+READ_EVERY = 64  # the readable rules replay every 64th line as well
 
 
 def check_lines(variant: Variant, numbering: str, rows: Sequence[StoredLine]) -> list[tuple[int, str]]:
     """Replay stored lines through the referee; return the seeds whose line does not hold, with the reason.
 
-    The first line and every 64th after it are replayed by the readable rules of `game.rules` as well; that the two
-    differ is such a reason.
+    The readable rules of `game.rules` replay the first line and every 64th after it as well; a difference is a fault.
     """
     from pipeline.game.rules import win_of
     from pipeline.referee.replay import verify_line

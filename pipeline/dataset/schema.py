@@ -1,7 +1,7 @@
-"""What a part is: its columns, its version, and its digest.
+"""The format of a part: its columns, its version and its digest.
 
 A part is a Parquet file of one partition (variant and numbering, which stand in its path only), sorted by seed. Its
-metadata hold the schema's version and a digest of its rows, so that damage is met when the part is read and not in a
+metadata hold the schema's version and a digest of its rows, so that damage shows when the part is read, not in a
 published figure.
 """
 
@@ -25,8 +25,8 @@ from pipeline.errors import StoreError
 VERSION = 2
 VERDICTS = ("won", "lost", "unsettled")
 
-REPAIR = "; run 'winnable verify --repair'"  # ends what is said of a part that is damaged
-MOVE_OR_REPAIR = "; move it away, or run 'winnable verify --repair'"  # and of what is not ours
+REPAIR = "; run 'winnable verify --repair'"  # the remedy for a damaged part
+MOVE_OR_REPAIR = "; move it away, or run 'winnable verify --repair'"  # and for a foreign file
 _VERSION_KEY, _DIGEST_KEY = b"winnable.schema", b"winnable.digest"
 _NAME = re.compile(r"part-(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,18})\.parquet")
 _WORD = pa.dictionary(pa.int32(), pa.string())
@@ -70,7 +70,7 @@ VOLATILE = ("seconds", "run_id")
 
 
 class Footer(NamedTuple):
-    """What a part says of itself without its rows being read; `first` and `last` are seeds of rows."""
+    """What a part's metadata say; `first` and `last` are the smallest and the largest seed of its rows."""
 
     rows: int
     first: int
@@ -84,7 +84,7 @@ def part_name(first: int, last: int) -> str:
 
 
 def parse_part_name(name: str) -> tuple[int, int] | None:
-    """Return the first and last seed that a part spans by its file name; None if no part is called so."""
+    """Return the first and last seed that a part spans by its file name; None if it is not the name of a part."""
     match = _NAME.fullmatch(name)
     if match is None or not int(match[1]) <= int(match[2]) <= LAST_SEED:
         return None
@@ -99,14 +99,14 @@ def write_table(table: pa.Table, file: IO[bytes]) -> None:
 
 
 def read_footer(path: Path) -> Footer:
-    """Read a part's footer and hold it against the part's name.
+    """Read a part's footer and compare it with the part's name.
 
     Raises
     ------
     FileNotFoundError
-        The part has gone (a repair has taken it out).
+        The part is gone: a repair has removed it.
     StoreError
-        It is no readable part of ours, or of another version, or has seeds that its name does not span.
+        It is not a readable part, is of another version, or has seeds outside the span of its name.
     """
     with _reading(path):
         metadata = pq.read_metadata(path)
@@ -127,9 +127,9 @@ def read_rows(path: Path) -> pa.Table:
     Raises
     ------
     FileNotFoundError
-        The part has gone (a repair has taken it out).
+        The part is gone: a repair has removed it.
     StoreError
-        It cannot be read, its rows are not those that were written, or they break the rules of a part.
+        It cannot be read, its rows are not those that were written, or they are not valid.
     """
     with _reading(path):
         with pq.ParquetFile(path, pre_buffer=False) as file:
@@ -151,14 +151,14 @@ def read_rows(path: Path) -> pa.Table:
 
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Turn whatever the contents of a file make Arrow and Python raise into an error that names the file.
+    """Turn any error that a file's contents cause into one that names the file.
 
     Raises
     ------
     FileNotFoundError
         There is no such file.
     StoreError
-        It cannot be read; what the system did not let us read is no case for a repair.
+        It cannot be read; a repair is suggested unless the system refused to read it.
     """
     try:
         yield
@@ -167,7 +167,7 @@ def _reading(path: Path) -> Iterator[None]:
     except (OSError, ValueError, TypeError, LookupError, ArithmeticError, pa.ArrowException) as error:
         remedy = "" if getattr(error, "errno", None) else REPAIR
         text = (str(error).splitlines() or [type(error).__name__])[0]
-        raise StoreError(f"{path}: no readable part: {text}{remedy}") from error
+        raise StoreError(f"{path}: not a readable part: {text}{remedy}") from error
 
 
 def _check_name(path: Path, first: int, last: int) -> None:
@@ -197,7 +197,7 @@ def digest(table: pa.Table) -> bytes:
 
 
 def rows_problem(table: pa.Table) -> str | None:
-    """Return the first thing in rows that no command could have written, with its seed; None if all is well."""
+    """Return the first fault of rows, with its seed, that no command could have written; None if there is none."""
     if any(table[field.name].null_count for field in SCHEMA if not field.nullable) or not len(table):
         return "a value is missing" if len(table) else "holds no row"
     seeds = table["seed"].to_numpy()

@@ -1,4 +1,4 @@
-"""Sets of seeds as sorted, disjoint ranges, so that a thousand million seeds take no memory."""
+"""Sets of seeds as sorted, disjoint ranges, so that a billion seeds take next to no memory."""
 
 from __future__ import annotations
 
@@ -212,10 +212,10 @@ def read_seeds(path: str | Path) -> Seeds:
         raise DataError(
             f"{name}: expected at most {_LINES_AT_MOST:,} lines, not {len(lines):,}; write ranges A:B instead"
         )
-    found = Seeds.of(_seed_lines(lines, name))
-    if not found:
+    seeds = Seeds.of(_seed_lines(lines, name))
+    if not seeds:
         raise DataError(f"{name} has no seed: expected a number per line")
-    return found
+    return seeds
 
 
 def _seed_lines(lines: Sequence[str], name: str) -> Iterator[range]:

@@ -1,13 +1,13 @@
-"""The dataset: partitions of disjoint parts under `outcomes/`, one row a deal.
+"""The dataset: partitions of disjoint parts under `outcomes/`, one row per deal.
 
     data/outcomes/variant=<id>/numbering=<name>/part-<first>-<last>.parquet
     data/runs/        manifests and logs
     data/quarantine/  what `verify --repair` took out
     data/.staging/    the lock, and what is being written
 
-A part holds the rows of the seeds that its name spans, as a rule of a block of 32,768: `part-32768-65535.parquet`.
-Rows are added by writing the part anew to `.staging/` and renaming it into place, so whoever reads, with whatever
-program, finds each deal once, as it was before or after. Reading needs no lock; writing needs `writing()`.
+A part holds the rows of the seeds that its name spans, normally a block of 32,768: `part-32768-65535.parquet`. To add
+rows, the whole part is written to `.staging/` and renamed into place, so every reader finds each deal exactly once, as
+it was before or after. Reading needs no lock; writing needs `writing()`.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from pipeline.dataset.schema import (
 from pipeline.dataset.seeds import Seeds
 from pipeline.errors import StoreError
 
-BLOCK = 32_768  # seeds a part spans, unless a part that is there already has some of them
+BLOCK = 32_768  # seeds a new part spans, less those of parts that are there
 
 T = TypeVar("T")
 _ID = re.compile(r"[a-z0-9-]+")
 
 
 class Partition(NamedTuple):
-    """What one set of deals is: a variant and a numbering."""
+    """A variant and a numbering: one set of deals."""
 
     variant: str
     numbering: str
@@ -91,7 +91,7 @@ class Store:
         Raises
         ------
         StoreError
-            Something under `outcomes/` is not ours.
+            There is a foreign file or directory under `outcomes/`.
         """
         return sorted(partition for partition, parts in walk(self.outcomes) if parts and self.parts(partition))
 
@@ -101,14 +101,14 @@ class Store:
         Raises
         ------
         StoreError
-            One is not called like a part, or two span the same seed.
+            A file is not named like a part, or two parts span the same seed.
         """
         folder = self.folder(partition)
         parts = sorted(map(part_of, entries(folder)), key=lambda part: part[1:])
-        for one, other in itertools.pairwise(parts):
-            if other.first <= one.last:
+        for part, after in itertools.pairwise(parts):
+            if after.first <= part.last:
                 raise StoreError(
-                    f"{folder}: {one.path.name} and {other.path.name} overlap, a seed may stand twice; run "
+                    f"{folder}: {part.path.name} and {after.path.name} overlap, a seed may stand twice; run "
                     "'winnable verify'"
                 )
         return parts
@@ -206,7 +206,7 @@ class Store:
         Parameters
         ----------
         command
-            What others are told that the holder is doing.
+            The name others see for what the holder is doing.
 
         Raises
         ------
@@ -252,7 +252,7 @@ class Store:
             start = stop
 
     def publish(self, part: Part, table: pa.Table) -> None:
-        """Put rows into the place of a part, all or nothing."""
+        """Replace a part by rows, in one step."""
         files.make_directory(part.path.parent)
         staged = self.staging / f"new-{os.getpid()}.parquet"
         files.write_file(staged, lambda file: write_table(table, file))
@@ -278,7 +278,7 @@ def done_mask(table: pa.Table, node_limit: int, *, retry: bool, solver: str | No
     far_enough = pc.greater_equal(table["node_limit"], node_limit)
     if retry:
         known = table["solver"].cast(pa.string())
-        older = [one for one in pc.unique(known).to_pylist() if supersedes(solver or "", one)]
+        older = [old for old in pc.unique(known).to_pylist() if supersedes(solver or "", old)]
         again = pc.and_(pc.equal(table["node_limit"], node_limit), pc.is_in(known, pa.array(older, pa.string())))
         far_enough = pc.and_(far_enough, pc.invert(again))
     mask: npt.NDArray[np.bool_] = pc.or_(proved, far_enough).to_numpy().astype(bool)
@@ -295,14 +295,14 @@ def walk(
     Parameters
     ----------
     foreign
-        Is told of what is not ours, which is then left out.
+        Called with each foreign file or directory, which is then left out.
     only
         Which partitions to look into.
 
     Raises
     ------
     StoreError
-        Something is not ours, and there is no `foreign`.
+        There is a foreign file or directory, and no `foreign` to call.
     """
 
     def ours(folder: Path, read: Callable[[Path], T]) -> Iterator[tuple[Path, T]]:
@@ -329,10 +329,10 @@ def _key_of(path: Path, key: str) -> str:
 
 
 def part_of(path: Path) -> Part:
-    """Return the part that a file is; refuse what is not called like one."""
+    """Return a file as a part; refuse one that is not named like a part."""
     span = parse_part_name(path.name)
     if span is None or not path.is_file():
-        raise StoreError(f"{path}: no part of winnable{MOVE_OR_REPAIR}")
+        raise StoreError(f"{path}: not a part of a dataset{MOVE_OR_REPAIR}")
     return Part(path, *span)
 
 
@@ -344,7 +344,7 @@ def check_same_rules(path: Path, present: pa.Table, rows: pa.Table) -> None:
 
 
 def entries(folder: Path) -> list[Path]:
-    """List a directory but for hidden entries, which every reader of Parquet datasets skips too."""
+    """List a directory without its hidden entries, which every reader of Parquet datasets skips."""
     if not folder.is_dir():
         return []
     with files.explained("read", folder):

@@ -1,4 +1,4 @@
-"""Outcomes from one dataset into another, and out of the dataset as CSV or JSON lines."""
+"""Merging one dataset into another, and exporting outcomes as CSV or JSON lines."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from pipeline.game.numbers import json_text
 from pipeline.game.variants import Variant
 
 FORMS = ("csv", "jsonl")
-_ROWS = 4096  # made Python objects of at once
+_ROWS = 4096  # converted to Python objects at a time
 
 
 def merge(
     target: Store, source: Store, partitions: Sequence[Partition], variants: Mapping[str, Variant]
 ) -> Iterator[tuple[Partition, int, int]]:
-    """Take in the outcomes of another dataset; of two about one deal the stronger stands.
+    """Merge the outcomes of another dataset; of two about the same deal the stronger stands.
 
-    Nothing is changed if the datasets contradict each other. Killed half way, the same merge again finishes it.
+    Nothing is changed if the datasets contradict each other. The same merge again finishes one that was killed.
 
     Parameters
     ----------
     target, source
-        The dataset that takes in, held for writing, and the one that is only read.
+        The dataset to merge into, held for writing, and the one that is only read.
     partitions
-        What to take in: its outcomes, and which of its deals were planned.
+        What to merge: outcomes, and which deals were planned.
     variants
         Rules by id, which the source must have been settled under.
 
     Yields
     ------
     Partition, int, int
-        What was taken in: deals the target had not, and deals of which the source knew more.
+        What was merged: deals new to the target, and deals whose outcome was replaced.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Withdrawing what a run planned, so that deals nobody is going to settle no longer count in reports."""
+"""Withdrawing a run's plan, so that its unsettled deals no longer count in reports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Withdrawal:
     Attributes
     ----------
     left
-        Deals the run had planned and nobody settled, by partition; empty if it was withdrawn already.
+        Planned deals without an outcome, by partition; empty if the plan was withdrawn already.
     """
 
     run: str
@@ -60,7 +60,7 @@ def withdraw(store: Store, runs: Sequence[str]) -> list[Withdrawal]:
 
 
 def _left(store: Store) -> dict[str, tuple[tuple[Partition, int], ...]]:
-    """Count what each run planned and nobody settled, by partition."""
+    """Count each run's planned deals without an outcome, by partition."""
     records = read_runs(store)
     planned = {partition for run in records for partition, _ in run.plans}
     settled = {partition: seeds_of(store.read(*partition, ["seed"])) for partition in planned}

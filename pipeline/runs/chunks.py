@@ -1,4 +1,4 @@
-"""Cutting what is missing into chunks, each about as long as the last ones were quick."""
+"""Cutting what is missing into chunks of about equal time, by the pace of the last ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GROWTH = 4
 
 @dataclass(slots=True)
 class Counts:
-    """What became of a job's deals: in all, had before, and settled or failed by this run."""
+    """How a job's deals ended: planned in all, present before, and settled or failed in this run."""
 
     planned: int
     present: int
@@ -29,23 +29,23 @@ class Counts:
 
     @property
     def settled(self) -> int:
-        """Deals this run has settled."""
+        """Deals settled in this run."""
         return self.won + self.lost + self.unsettled
 
     @property
     def left(self) -> int:
-        """Deals nobody has come to."""
+        """Deals still without an outcome."""
         return self.planned - self.present - self.settled - self.failed
 
 
 @dataclass(slots=True)
 class Pace:
-    """How many deals make a chunk.
+    """The size of the next chunk.
 
     Attributes
     ----------
     fixed
-        The number, if it is not to adapt.
+        The number of deals, if it is not to adapt.
     """
 
     fixed: int | None = None
@@ -70,7 +70,7 @@ class Pace:
 
 @dataclass(slots=True)
 class Job:
-    """One variant's deals within a run: what is missing, handed out in order."""
+    """One variant's missing deals within a run, handed out in order."""
 
     number: int
     deals: Deals

@@ -13,14 +13,14 @@ from pipeline.errors import UsageError, WinnableError
 from pipeline.runs.executor import Executor
 
 T = TypeVar("T")
-_WINDOW = 4  # chunks a thread of the cluster; one more than here at home, the way is longer
+_WINDOW = 4  # chunks per thread; one more than for local processes, because the way is longer
 _PATIENCE = "20s"
 
 
 class DaskExecutor(Executor):
     """Sends chunks to Dask workers, each of which makes its own solver and compares its bench signature.
 
-    A worker that dies costs nothing but its chunk: the scheduler gives it to another, and after a few deaths on the
+    A worker that dies costs only its chunk: the scheduler gives it to another worker, and after a few deaths on the
     same chunk the run halves it until it finds the deal.
 
     Parameters

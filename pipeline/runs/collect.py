@@ -1,4 +1,4 @@
-"""From chunk results to parts: rows are kept for a few seconds, then added to the dataset."""
+"""Collecting the results of chunks for a few seconds before they are added to the dataset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.runs.workers import Chunk, ChunkResult
 
 FLUSH_SECONDS = 5.0
 FLUSH_ROWS = 50_000
-_PATIENCE = 20  # times as long as the last flush took is waited for the next
+_PATIENCE = 20  # the wait between flushes is at least this many times the last one's duration
 
 
 class Collector:
@@ -24,9 +24,9 @@ class Collector:
     store
         The dataset, held for writing.
     jobs
-        The run's jobs, which say where the rows go.
+        The run's jobs, which name the partitions.
     solver, run_id
-        What stands in every row.
+        The values of these columns, the same in every row.
     """
 
     def __init__(self, store: Store, jobs: Sequence[Job], solver: str, run_id: str) -> None:
@@ -44,19 +44,19 @@ class Collector:
         self._kept += result.settled
 
     def flush_if_due(self) -> None:
-        """Write what is kept if it has been kept long enough or is much."""
+        """Write the rows if they have been kept for long or are many."""
         if self._kept >= FLUSH_ROWS or time.monotonic() >= self._due:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is kept."""
+        """Write the rows."""
         began = time.monotonic()
         while self._columns:
             number, columns = next(iter(self._columns.items()))
             job = self._jobs[number]
             table = table_of({**columns, **self._same, "rules_hash": job.deals.variant.rules_hash})
             self._store.add(job.deals.partition, join_tables([table]))
-            del self._columns[number]  # only now: a full disk leaves it for another try
+            del self._columns[number]  # only now, so that a full disk loses nothing
         self._kept = 0
         now = time.monotonic()
         self._due = now + max(FLUSH_SECONDS, _PATIENCE * (now - began))

@@ -115,13 +115,13 @@ class ConfigFile:
         Raises
         ------
         ConfigError
-            It cannot be read, is no TOML, or a key or value in it is wrong.
+            It cannot be read, is not TOML, or has a wrong key or value.
         """
         try:
             with path.open("rb") as file:
                 raw = file.read(FILE_BYTES + 1)
             if len(raw) > FILE_BYTES:
-                raise ConfigError(f"{path}: larger than {FILE_BYTES:,} bytes; that is no configuration")
+                raise ConfigError(f"{path}: larger than {FILE_BYTES:,} bytes, so it is not a configuration")
             return cls(tomllib.loads(raw.decode("utf-8-sig")), str(path), path.parent)
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error

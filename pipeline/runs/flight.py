@@ -205,7 +205,7 @@ def each(
     Raises
     ------
     WinnableError
-        A deal kills its worker, and there is no `killed`.
+        A deal kills its worker and `killed` is None.
     """
     results: dict[int, list[T]] = {}
     pieces = (range(at, min(at + _PIECE, len(deals))) for at in range(0, len(deals), _PIECE))

@@ -1,8 +1,8 @@
 """A night's plan: which new deals, which old ones again, and how far it has come.
 
-The plan is made once and kept in `data/nights/<date>.json`, because what "the next deals" means changes while the
-night works. Every step asks the dataset what is left of the plan, so a night that was killed goes on where it was, and
-one that is done does nothing again. What an earlier night never came to is added to the next one's plan.
+The plan is made once and kept in `data/nights/<date>.json`, because "the next deals" change while the night works.
+Every step asks the dataset what is left of the plan, so a killed night continues where it was, and a finished one does
+nothing. Deals that an earlier night did not reach are added to the next plan.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DEFAULTS = NightlySettings(**{setting.key: setting.default for setting in NIGHTL
 
 @dataclass(slots=True)
 class Night:
-    """What a night has to do and what came of it.
+    """A night's plan and its result.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Night:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What became of a set of deals so far; `missing` have no outcome yet."""
+    """How a set of deals has ended so far; `missing` deals have no outcome yet."""
 
     deals: int
     won: int
@@ -126,7 +126,9 @@ class Nights:
         except OSError as error:
             raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, UsageError) as error:
-            raise StoreError(f"{path}: no night: {type(error).__name__}: {error}; remove it to begin anew") from error
+            raise StoreError(
+                f"{path}: not the file of a night: {type(error).__name__}: {error}; remove it to begin anew"
+            ) from error
 
     def save(self, night: Night) -> None:
         """Keep a night."""
@@ -143,7 +145,7 @@ class Nights:
         write_json(self.folder / f"{night.date}.json", content, self.store.staging)
 
     def plan(self, night: Night, deals: Iterable[Deals], settings: NightlySettings) -> None:
-        """Add the new deals of each variant that is not in the plan yet, and what earlier nights left of it."""
+        """Plan the new deals of each variant that has no plan yet, and the deals that earlier nights left."""
         unfinished = [old for old in map(self.load, self.dates()) if old.date < night.date and old.status != FINISHED]
         own = dict(settings.seeds_of)
         for job in deals:
@@ -160,7 +162,7 @@ class Nights:
                 night.new[partition] = Seeds.of([*left.ranges, *fresh.ranges])
 
     def plan_retries(self, night: Night, deals: Iterable[Deals], settings: NightlySettings) -> None:
-        """Choose what is tried again, the smallest seeds first, for each variant that has no choice yet."""
+        """Choose the unsettled deals to try again, the smallest seeds first, for each variant without a choice."""
         for job in deals:
             partition = job.partition
             if partition not in night.retry:
@@ -170,7 +172,7 @@ class Nights:
                 night.retry[partition] = Seeds.of_numbers(seeds_of(eligible)[: settings.retry_at_most].tolist())
 
     def tally(self, partition: Partition, seeds: Seeds) -> Tally:
-        """Count what is known of some deals."""
+        """Count how some deals have ended."""
         table = self.store.read(*partition, ["seed", "verdict"])
         wanted = pa.array(seeds.among(seeds_of(table)))
         verdicts = table["verdict"].cast(pa.string()).filter(wanted).to_pylist()

@@ -1,4 +1,4 @@
-"""What a dataset holds and what a run would do, without changing anything."""
+"""What a dataset holds, and what a run would do; nothing is changed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def status_of(
     store, runs
         The dataset and the records of its runs, whose plans say what is missing where the settings give no seeds.
     settings
-        What would be settled. If they give neither seeds nor a file, they choose among what is there and planned.
+        The deals to report on. Without seeds and file, the variants choose among the partitions present or planned.
     numbering
         The numbering to choose; None for all.
     node_limit
@@ -125,8 +125,8 @@ def _tally(column: pa.ChunkedArray) -> dict[Any, int]:
 def estimate_seconds(store: Store, jobs: Sequence[Job], workers: int) -> float | None:
     """Estimate how long a run takes from the rates of the dataset itself.
 
-    A new deal is taken to cost what the partition's deals cost on average, a deal tried again what its node limit
-    costs at the partition's positions per second.
+    A new deal is assumed to take as long as the partition's deals on average, a deal tried again as long as its node
+    limit takes at the partition's positions per second.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""A run: what is missing is cut into chunks, a window of them is in flight, their rows become parts.
+"""A run: it cuts what is missing into chunks, keeps a window of them in flight and writes their rows as parts.
 
-A run may be killed at any moment: what it has written stands, and the same run again settles the rest. A chunk whose
-worker died is tried again alone and halved until the deal that kills is found; that deal is named, the rest goes on.
+A run may be killed at any moment: what it has written stands, and the same run again settles the rest. A deal that
+kills its worker is found (see `flight`) and named; everything else is settled.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ def run(
     progress: Progress | None = None,
     echo: Callable[[str], None] | None = None,
 ) -> RunSummary:
-    """Settle what is missing of the deals in the settings.
+    """Settle those deals of the settings that the dataset lacks.
 
     Parameters
     ----------
     settler
         Makes what settles deals, in each worker; the package's solver by default.
     solver
-        What that settler's identity is; needed with one of your own.
+        That settler's identity; needed with a settler of your own.
     progress
         Follows the run.
     echo
-        Is given messages for the user, a line each.
+        Called with each message for the user, one line.
 
     Returns
     -------
@@ -106,14 +106,14 @@ def run(
 
 
 def plan_jobs(settings: RunSettings, store: Store, solver: str) -> list[Job]:
-    """Return what the settings ask for and the dataset lacks, one job a variant.
+    """Return the deals of the settings that the dataset lacks, one job per variant.
 
     Raises
     ------
     StoreError
         A partition is damaged or of other rules.
     """
-    store.partitions()  # refuses what is not ours anywhere in the dataset
+    store.partitions()  # refuses foreign files anywhere in the dataset
     jobs = []
     for number, deals in enumerate(settings.deals):
         partition = deals.partition

@@ -1,4 +1,4 @@
-"""What a run is told. `SETTINGS` is the one table of it: the file, the environment and the pages go by it."""
+"""The settings of a run. `SETTINGS` is the one table of them, for the file, the environment and the pages."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("scheduler", read_address, None, "Dask scheduler (a local cluster by default)"),
     Setting("report", read_switch, False, "print the report after the run"),
 )
-VARIANT_KEYS = ("nodes", "numbering", "seeds", "seeds_from")  # may stand in a [variant.<id>] table too
+VARIANT_KEYS = ("nodes", "numbering", "seeds", "seeds_from")  # allowed in a [variant.<id>] table too
 
 NIGHTLY: tuple[Setting, ...] = (
     Setting("seeds", read_count, 1000, "new deals a night and variant"),
@@ -100,7 +100,7 @@ class Deals:
 
 @dataclass(frozen=True, slots=True)
 class NightlySettings:
-    """What a night is told; see `NIGHTLY`. `seeds_of` holds the variants whose number of new deals is their own."""
+    """The settings of a night; see `NIGHTLY`. `seeds_of` holds the numbers that variants set themselves."""
 
     seeds: int
     first_seed: int
@@ -113,12 +113,12 @@ class NightlySettings:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Everything a run is told; see `SETTINGS`.
+    """The settings of a run; see `SETTINGS`.
 
     Attributes
     ----------
     deals
-        What to settle, one entry a variant, the shard already taken.
+        The deals to settle, one entry per variant, already cut to the shard.
     named
         Whether the variants were named, by a flag, a variable or a file.
     configured
@@ -142,15 +142,15 @@ class RunSettings:
 
 
 def misspelled_variables(environment: Collection[str]) -> list[tuple[str, str]]:
-    """Return the variables that are not ours but are called nearly so, each with ours."""
+    """Return the variables that look like misspelled ones of ours, each with the right name."""
     prefix = "WINNABLE_"
     known = [*(setting.variable.removeprefix(prefix) for setting in SETTINGS), "CACHE"]
-    found = []
+    near_misses = []
     for name in sorted(environment):
         key = name.removeprefix(prefix)
         if name.startswith(prefix) and key not in known:
-            found += [(name, prefix + near) for near in difflib.get_close_matches(key.upper(), known, n=1)]
-    return found
+            near_misses += [(name, prefix + near) for near in difflib.get_close_matches(key.upper(), known, n=1)]
+    return near_misses
 
 
 def usable_cores() -> int:

@@ -1,4 +1,4 @@
-"""Settling deals for this room: runs into a dataset, and tasks for worker processes."""
+"""Settling deals for the library and for pools: runs into a dataset, and tasks for worker processes."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Settling:
     Attributes
     ----------
     data
-        The dataset whose rows are used and that new ones go to.
+        The dataset to read known rows from and to add new ones to.
     workers
-        Worker processes; None for one a core.
+        Worker processes; None for one per core.
     progress, echo
-        Are told how far it is; None to keep quiet.
+        Follow the run and get its messages; None for neither.
     """
 
     data: Path
@@ -109,5 +109,5 @@ def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[SupportsInd
 
 
 def won_within(table: pa.Table, node_limit: int) -> pa.ChunkedArray:
-    """Return which rows were won within so many positions: what a run at that limit would have won."""
+    """Return which rows were won within `node_limit` positions, as a run at that limit would have won them."""
     return pc.and_(pc.equal(table["verdict"].cast(pa.string()), "won"), pc.less_equal(table["positions"], node_limit))

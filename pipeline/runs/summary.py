@@ -1,4 +1,4 @@
-"""What a run did: a summary for its caller, and its manifest in `runs/`, which `dataset.manifest` reads."""
+"""The result of a run: a summary for its caller, and its manifest in `runs/`, which `dataset.manifest` reads."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class FailedDeal(NamedTuple):
 
 @dataclass(slots=True)
 class RunSummary:
-    """What a run did.
+    """The result of a run.
 
     Attributes
     ----------
     stopped
-        Why it ended early: `"interrupted"`, `"terminated"` or `"max-time"`; None if it did not.
+        The reason it ended early: `"interrupted"`, `"terminated"` or `"max-time"`; None if it did not.
     seconds, compiling
         Wall time, start and end of the workers included; and the seconds of it before the search was compiled.
     """
@@ -64,7 +64,7 @@ class RunSummary:
         return sum(job.counts.left for job in self.jobs)
 
     def raise_if_unfinished(self) -> None:
-        """Raise what the exit code of the command follows from.
+        """Raise the error that gives the command its exit code.
 
         Raises
         ------
@@ -180,13 +180,13 @@ def _job_entry(job: Job) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def _deals(count: int) -> str:

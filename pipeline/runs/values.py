@@ -64,7 +64,7 @@ def read_shard(value: object) -> tuple[int, int]:
 
 
 def read_ranges(value: object) -> Seeds:
-    """Read one or a list of `A:B` or `A`; in a text of several, commas part them."""
+    """Read one or a list of `A:B` or `A`; in a text, commas separate them."""
     texts = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else [value]
     if not texts or any(isinstance(text, bool) or not isinstance(text, str | int) for text in texts):
         raise ValueError('seeds as "A:B" (both included), A, or a list of them, for example "1:1000"')
@@ -72,7 +72,7 @@ def read_ranges(value: object) -> Seeds:
 
 
 def read_words(value: object) -> tuple[str, ...]:
-    """Read a list of words; in one text, commas part them."""
+    """Read a list of words; in a text, commas separate them."""
     words = value.split(",") if isinstance(value, str) else value
     if not isinstance(words, list) or not words or not all(isinstance(word, str) and word.strip() for word in words):
         raise ValueError("a list of variants, for example spider-1, spider-4")
@@ -90,10 +90,10 @@ def read_choice(value: object, allowed: Collection[str]) -> str:
 def read_switch(value: object) -> bool:
     """Read true or false."""
     words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-    found = words.get(value.strip().lower()) if isinstance(value, str) else value
-    if not isinstance(found, bool):
+    switch = words.get(value.strip().lower()) if isinstance(value, str) else value
+    if not isinstance(switch, bool):
         raise ValueError("true or false")
-    return found
+    return switch
 
 
 def read_path(value: object) -> Path:

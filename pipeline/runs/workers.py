@@ -1,7 +1,7 @@
 """What runs in a worker: chunks of deals in, columns of outcomes out. Imports neither pandas nor pyarrow.
 
-A worker makes its solver when its first chunk comes, recomputes the bench signature, and refuses to work if it is not
-that of the run: a worker with another solver would write other rows.
+A worker makes its solver when its first chunk arrives, recomputes the bench signature and refuses to work if it differs
+from the run's: another solver would write other rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 # Fields of an outcome that are columns of the dataset.
 OUTCOME = ("seed", "verdict", "positions", "expanded", "node_limit", "line", "moves", "deals", "score")
 
-NOTICE = logging.INFO + 5  # what the user should see, and is no warning
+NOTICE = logging.INFO + 5  # for the user to see, but not a warning
 FAULT, MEMORY, ERROR, KILLED = "fault", "memory", "error", "killed"
 
 
@@ -45,7 +45,7 @@ class Failure(NamedTuple):
 
 
 class Settler(Protocol):
-    """What settles deals; one a worker."""
+    """Settles deals; each worker makes its own."""
 
     def identity(self) -> str:
         """Return the solver's id once the bench signature is recomputed here."""
@@ -55,7 +55,7 @@ class Settler(Protocol):
 
 
 class SolverSettler:
-    """The solver of this package; what it needs compiled is compiled by one worker while the others wait."""
+    """The solver of this package; one worker compiles what is missing while the others wait."""
 
     modules = ("pipeline.engine.search",)  # loaded once, before workers are forked
 
@@ -69,8 +69,8 @@ class SolverSettler:
         from pipeline.engine.bench import signature
         from pipeline.version import SIGNATURE, solver_id
 
-        found = signature()
-        return solver_id() if found == SIGNATURE else f"{solver_id()} with bench {found}"
+        computed = signature()
+        return solver_id() if computed == SIGNATURE else f"{solver_id()} with bench {computed}"
 
     @staticmethod
     def warm(variants: Sequence[Variant]) -> float:
@@ -103,7 +103,7 @@ class SolverSettler:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What every worker of a run is told.
+    """What every worker of a run needs to know.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Setup:
     variants
         What will be settled, so that what it needs can be compiled first.
     memory
-        Bytes a worker may hold in all; None for no cap.
+        Most bytes a worker may hold; None for no cap.
     """
 
     settler: Callable[[], Settler]
@@ -134,7 +134,7 @@ class Chunk:
     Attributes
     ----------
     job
-        Which of the run's deals, by place.
+        Number of the run's job.
     """
 
     job: int
@@ -151,7 +151,7 @@ class Chunk:
 
 
 class ChunkResult(NamedTuple):
-    """What came of a chunk.
+    """The result of a chunk.
 
     Attributes
     ----------
@@ -199,10 +199,10 @@ class _Worker(threading.local):
             if warm is not None:
                 self.compiling = warm(setup.variants)
             self.settler = setup.settler()
-            found = self.settler.identity()
-            if found != setup.solver:
+            identity = self.settler.identity()
+            if identity != setup.solver:
                 raise HandshakeError(
-                    f"bench mismatch: worker {os.getpid()} on {_host()} computes solver {found}, this run is of "
+                    f"bench mismatch: worker {os.getpid()} on {_host()} computes solver {identity}, this run is of "
                     f"{setup.solver}; install the same winnable everywhere, and clear stale caches"
                 )
             self.run_id = setup.run_id
@@ -220,7 +220,7 @@ _before_cap: tuple[int, int] | None = None  # this process's limit of its addres
 
 
 def settle_chunk(setup: Setup, chunk: Chunk) -> ChunkResult:
-    """Settle a chunk; a deal that fails is reported and the rest goes on.
+    """Settle a chunk; a deal that fails is reported, the others are settled.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def _settle_one(setup: Setup, chunk: Chunk, seed: int) -> Outcome | Failure:
     try:
         return _worker.ready(setup).settle(chunk.variant, chunk.numbering, seed, chunk.node_limit)
     except MemoryError:
-        _worker.settler = None  # and with it whatever the search had grown; the next deal starts with a new one
+        _worker.settler = None  # frees what the search has allocated; the next deal starts with a new settler
         return Failure(seed, MEMORY, "needs more memory than a worker may have")
     except SolverFault as error:
         return Failure(seed, FAULT, str(error))

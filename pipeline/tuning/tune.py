@@ -304,7 +304,7 @@ def read_start(word: str) -> Parameters:
 
 
 def settle_all(
-    executor: Executor, tuning: Tuning, several: Sequence[Parameters], seeds: range
+    executor: Executor, tuning: Tuning, candidates: Sequence[Parameters], seeds: range
 ) -> list[dict[str, list[Effort]]]:
     """Settle the seeds of each variant with several sets of weights.
 
@@ -324,7 +324,7 @@ def settle_all(
             variant.id: [executor.submit(settle, variant, parameters, piece, tuning.node_limit) for piece in pieces]
             for variant in tuning.variants
         }
-        for parameters in several
+        for parameters in candidates
     ]
     return [{name: _join(executor, parts) for name, parts in by_variant.items()} for by_variant in futures]
 

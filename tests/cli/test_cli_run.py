@@ -180,7 +180,7 @@ def test_a_variable_that_is_nearly_ours_is_named(winnable, data, monkeypatch):
     for name in ("WINNABLE_NODE", "WINNABLE_CACHE", "WINNABLE_RETRY_QQQQQQQ"):
         monkeypatch.setenv(name, "none")
     code, _, err = winnable("export")
-    warning = "warning: WINNABLE_NODE is no variable of winnable and does nothing; did you mean WINNABLE_NODES?"
+    warning = "warning: WINNABLE_NODE is not a variable of winnable and does nothing; did you mean WINNABLE_NODES?"
     assert (code, err.splitlines()) == (0, [warning, "24 rows"])
     assert winnable("export", "-q")[2] == ""
 

@@ -101,7 +101,7 @@ CASES = {
     "config no TOML": config("seeds: 5", "run.toml: not TOML"),
     "config broken text": config(b"seeds = 1 # \xff\xfe", "run.toml: not TOML: byte 12 is not UTF-8"),
     "config huge number": config("nodes = " + "9" * 5000, "run.toml: not TOML"),
-    "config 10 MB of noise": config(os.urandom(10_000_000), "that is no configuration"),
+    "config 10 MB of noise": config(os.urandom(10_000_000), "so it is not a configuration"),
     "config bad duration": config('seeds = 1\nmax_time = "soon"', "max_time = 'soon': expected seconds, or a duration"),
     "config bad size": config('seeds = 1\nmemory = "much"', "memory = 'much': expected a size"),
     "config bad shard": config('seeds = 1\nshard = "5/4"', "shard = '5/4': expected i/n with 1 <= i <= n"),

@@ -80,23 +80,23 @@ def rewrite(path, table, metadata=None):
 def truncated(store):
     whole = part(store).read_bytes()
     part(store).write_bytes(whole[: len(whole) // 2])
-    return audit.PART, part(store), "no readable part"
+    return audit.PART, part(store), "not a readable part"
 
 
 def empty_file(store):
     part(store).write_bytes(b"")
-    return audit.PART, part(store), "no readable part"
+    return audit.PART, part(store), "not a readable part"
 
 
 def noise(store):
     part(store).write_bytes(bytes(range(256)) * 400)
-    return audit.PART, part(store), "no readable part"
+    return audit.PART, part(store), "not a readable part"
 
 
 def foreign_text(store):
     path = part(store, "notes.txt")
     path.write_text("remember the milk")
-    return audit.FOREIGN, path, "no part of winnable"
+    return audit.FOREIGN, path, "not a part of a dataset"
 
 
 def foreign_table(store):
@@ -331,7 +331,7 @@ def test_a_sample_replays_so_many_lines_and_finds_much(store):
 def test_a_broken_manifest_is_refused_found_and_set_aside(store, text, said):
     (store.runs / "r1.json").write_text(text)
     with pytest.raises(
-        StoreError, match=r"r1\.json: no manifest of a run: .*; run 'winnable verify --repair'$"
+        StoreError, match=r"r1\.json: not a valid manifest of a run: .*; run 'winnable verify --repair'$"
     ) as caught:
         read_runs(store)
     assert said in str(caught.value)

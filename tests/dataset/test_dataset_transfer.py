@@ -90,7 +90,7 @@ def test_merging_brings_the_plan_of_a_partition_without_outcomes(tmp_path):
 def test_a_manifest_that_cannot_be_read_is_named(tmp_path):
     source = dataset(tmp_path / "a", [a_row(1)])
     (source.runs / "r2.json").write_text("[]")
-    with pytest.raises(StoreError, match=r"r2\.json: no manifest of a run"):
+    with pytest.raises(StoreError, match=r"r2\.json: not a valid manifest of a run"):
         merged(Store(tmp_path / "new"), source)
 
 
