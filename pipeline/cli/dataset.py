@@ -178,11 +178,11 @@ def _audit(
 ) -> Any:
     from pipeline.cli.progress import counting
     from pipeline.dataset.audit import Audit
-    from pipeline.runs.executors import ProcessExecutor
+    from pipeline.runs.executors import make_processes
     from pipeline.runs.flight import replay_with
 
     ids = {variant.id for variant in options.chosen_variants(variants)}
-    executor = ProcessExecutor(options.worker_count(workers))
+    executor = make_processes(options.worker_count(workers))
     audit = Audit(
         store,
         rules,

@@ -11,6 +11,7 @@ import difflib
 import importlib
 import os
 import signal
+import stat
 import sys
 import threading
 import traceback
@@ -21,7 +22,7 @@ from typing import NamedTuple, NoReturn
 
 import click
 
-from pipeline.errors import WinnableError
+from pipeline.errors import ConfigError, WinnableError
 from pipeline.runs.stopping import INTERRUPTED, SIGNALS, Signalled
 
 _PATIENCE = 5.0  # seconds for threads and child processes to end, after the last message
@@ -145,6 +146,26 @@ def cli() -> None:
       winnable run --variant spider-4 --seeds 1:200
       winnable report
     """
+    _check_cache()
+
+
+def _check_cache() -> None:
+    """Refuse a directory of compiled code that others may write to: what lies there is run.
+
+    Raises
+    ------
+    ConfigError
+        Names the directory.
+    """
+    base = os.environ.get("WINNABLE_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "winnable")
+    for path in (Path(base).expanduser(), *Path(base).expanduser().glob("*/")):
+        with contextlib.suppress(OSError, AttributeError):  # not there yet; Windows
+            found = path.stat()
+            if found.st_uid not in (0, os.geteuid()) or found.st_mode & stat.S_IWOTH:
+                raise ConfigError(
+                    f"{path}: others may write to this directory, and the compiled code in it is run: expected one of "
+                    "your own (chmod o-w), or set WINNABLE_CACHE to another"
+                )
 
 
 keep_lines(cli)

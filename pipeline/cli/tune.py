@@ -147,9 +147,9 @@ def tune(
 
 
 def _executor(size: int) -> Executor:
-    from pipeline.runs.executors import InlineExecutor, ProcessExecutor
+    from pipeline.runs.executors import InlineExecutor, make_processes
 
-    return ProcessExecutor(size) if size > 1 else InlineExecutor()
+    return make_processes(size) if size > 1 else InlineExecutor()
 
 
 class _Progress:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import socket
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +17,8 @@ from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
 
 from pipeline.dataset.files import explained, make_directory, write_json
 from pipeline.errors import StoreError
+
+_NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP}  # as on some network file systems
 
 
 class BusyError(StoreError):
@@ -80,14 +84,29 @@ def describe_holder(staging: Path) -> str:
 
 def _acquire(staging: Path, holder: Path, timeout: float) -> BaseFileLock:
     lock: BaseFileLock = FileLock(staging / "lock", thread_local=False)
-    try:
-        _try(lock, staging, timeout)
-    except NotImplementedError:  # no flock on this file system
+    if not _has_locks(staging):
         lock = SoftFileLock(staging / "soft-lock", thread_local=False)
         if _is_dead(_read_holder(holder)):
             Path(lock.lock_file).unlink(missing_ok=True)
-        _try(lock, staging, timeout)
+        elif holder.exists():
+            remedy = f"if it has died, remove {holder} and {lock.lock_file}: this file system has no locks to tell by"
+            raise BusyError(f"{staging.parent} is in use by {describe_holder(staging)}; {remedy}")
+    _try(lock, staging, timeout)
     return lock
+
+
+def _has_locks(folder: Path) -> bool:
+    """Try a lock of the operating system's on a file of no name; True also where there can be no such file."""
+    try:
+        import fcntl
+
+        with tempfile.TemporaryFile(dir=folder) as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # Windows
+        return True
+    except OSError as error:
+        return error.errno not in _NO_LOCKS
+    return True
 
 
 def _try(lock: BaseFileLock, staging: Path, timeout: float) -> None:

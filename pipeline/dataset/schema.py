@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,7 +110,8 @@ def read_footer(path: Path) -> Footer:
         It is not a readable part, is of another version, or has seeds outside the span of its name.
     """
     with _reading(path):
-        metadata = pq.read_metadata(path)
+        with _opened(path) as file:
+            metadata = pq.read_metadata(file)
         _check_version(metadata.metadata, path)
         if metadata.num_rows == 0:
             raise StoreError(f"{path}: holds no row{REPAIR}")
@@ -132,8 +134,8 @@ def read_rows(path: Path) -> pa.Table:
         It cannot be read, its rows are not those that were written, or they are not valid.
     """
     with _reading(path):
-        with pq.ParquetFile(path, pre_buffer=False) as file:
-            table = file.read(use_threads=False)
+        with _opened(path) as file:
+            table = pq.ParquetFile(file, pre_buffer=False).read(use_threads=False)
         _check_version(table.schema.metadata, path)
         table.validate(full=True)
         if table.schema.metadata.get(_DIGEST_KEY) != digest(table):
@@ -147,6 +149,11 @@ def read_rows(path: Path) -> pa.Table:
         seeds = table["seed"]
         _check_name(path, seeds[0].as_py(), seeds[-1].as_py())
         return table
+
+
+def _opened(path: Path) -> pa.NativeFile:
+    """Open a file by the bytes of its name: Arrow refuses names that are not UTF-8."""
+    return pa.OSFile(os.fsencode(path))
 
 
 @contextlib.contextmanager

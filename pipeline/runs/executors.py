@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pipeline.runs.logs import RunLog
     from pipeline.runs.settings import RunSettings
 
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 _HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _WINDOW = 3  # chunks a worker: one at hand, one waiting in its pipe, one landing
@@ -232,4 +234,15 @@ def make_executor(settings: RunSettings, run_log: RunLog | None = None) -> Execu
         from pipeline.runs.cluster import DaskExecutor
 
         return DaskExecutor(settings.workers, settings.scheduler)
-    return ProcessExecutor(settings.workers, run_log)
+    return make_processes(settings.workers, run_log)
+
+
+def make_processes(size: int, run_log: RunLog | None = None) -> Executor:
+    """Return worker processes, or this process where the system lacks what they need to talk to each other."""
+    try:
+        return ProcessExecutor(size, run_log)
+    except OSError as error:  # no /dev/shm, or none that can be written, as in some containers
+        log.warning("worker processes cannot start here (%s): all is done in this one; do they lack /dev/shm?", error)
+        if run_log is not None:
+            run_log.end_workers()
+        return InlineExecutor()

@@ -80,7 +80,7 @@ class RunLog:
     def __init__(self, path: Path) -> None:
         self._logger = logging.getLogger(ROOT)
         self._level = self._logger.level
-        self._file = logging.FileHandler(path, encoding="utf-8", delay=True)
+        self._file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace", delay=True)
         self._file.setFormatter(logging.Formatter(FORMAT))
         self._file.setLevel(logging.INFO)
         self._logger.addHandler(self._file)

@@ -6,6 +6,7 @@ from the run's: another solver would write other rows.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import logging.handlers
 import multiprocessing
@@ -90,7 +91,9 @@ class SolverSettler:
         began, compiled = time.perf_counter(), all(map(is_compiled, needed))
         if not compiled:
             CACHE_DIRECTORY.mkdir(parents=True, exist_ok=True)
-            with FileLock(CACHE_DIRECTORY / "lock"):
+            with contextlib.ExitStack() as stack:
+                with contextlib.suppress(OSError, NotImplementedError):  # a file system without locks: all compile
+                    stack.enter_context(FileLock(CACHE_DIRECTORY / "lock"))
                 warm(variants, lambda text: log.log(NOTICE, text), complete=True)
                 load()
         load()
