@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -33,22 +33,6 @@ def existing(data: Path) -> Store:
     if not store.outcomes.is_dir():
         raise StoreError(f"{data}: there is no dataset here (no outcomes/)")
     return store
-
-
-def _chosen(
-    store: Store, variants: tuple[str, ...], numbering: str | None, planned: Iterable[Partition] = ()
-) -> list[Partition]:
-    """Return the partitions, and those that were only planned, that the flags ask for; all without them."""
-    rules = {variant.id: variant.rules_hash for variant in options.chosen_variants(variants)}
-    chosen = [
-        partition
-        for partition in sorted({*store.partitions(), *planned})
-        if (not rules or partition.variant in rules) and numbering in (None, partition.numbering)
-    ]
-    for partition in chosen:
-        if partition.variant in rules:
-            store.check_rules(partition, rules[partition.variant])
-    return chosen
 
 
 @click.command()
@@ -99,14 +83,17 @@ def verify(
       winnable verify --lost 20
       winnable verify --repair
     """
+    from pipeline.dataset.audit import refuse_other_rules
+    from pipeline.runs.settings import is_file_name
+
     if repair and not sample is lost is None:
         raise click.UsageError("--repair looks at every row and proves no loss; leave out --sample and --lost")
     store = existing(options.data_directory(data))
     rules = _rules_by_id(variants)
-    _refuse_other_rules(store, variants)
+    refuse_other_rules(store, options.chosen_variants(tuple(filter(is_file_name, variants))))
     result = _audit(store, rules, variants, numbering, sample, workers, verbosity)
     if lost is not None:
-        _check_losses(store, rules, _chosen(store, variants, numbering), lost, result, verbosity)
+        _check_losses(store, rules, store.choose(options.chosen_variants(variants), numbering), lost, result, verbosity)
     _show_findings(result.findings, output_format)
     for partition in result.unknown:
         options.message(f"{partition}: lines not replayed, its rules are not known; give --variant FILE", verbosity)
@@ -144,27 +131,6 @@ def _rules_by_id(words: tuple[str, ...]) -> dict[str, Any]:
 
     known = {word: load_variant(word) for word in variant_ids()}
     return known | {variant.id: variant for variant in options.chosen_variants(words)}
-
-
-def _refuse_other_rules(store: Store, words: tuple[str, ...]) -> None:
-    """Refuse a file of the user's own if all parts were settled under other rules: then the file is wrong, not they.
-
-    Raises
-    ------
-    StoreError
-        Names the directory and both hashes.
-    """
-    from pipeline.dataset.audit import rules_of
-    from pipeline.errors import StoreError
-    from pipeline.runs.settings import is_file_name
-
-    for variant in options.chosen_variants(tuple(word for word in words if is_file_name(word))):
-        for folder, hashes in rules_of(store, variant.id):
-            if hashes and variant.rules_hash not in hashes:
-                raise StoreError(
-                    f"{folder}: settled under other rules of {variant.id} than those of the file given (rules_hash "
-                    f"{', '.join(sorted(hashes))}, the file's is {variant.rules_hash}); give the right file"
-                )
 
 
 def _audit(
@@ -231,7 +197,7 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
     target, other = Store(options.data_directory(data)), existing(source)
     if target.data.resolve() == other.data.resolve():
         raise click.UsageError(f"{source} is the dataset itself")
-    chosen = _chosen(other, variants, numbering, planned(read_runs(other)))
+    chosen = other.choose(options.chosen_variants(variants), numbering, planned(read_runs(other)))
     merged = 0
     if chosen:
         goes_on()
@@ -287,7 +253,7 @@ def export(
     options.check_place("--out", out, replaced=True)
     form = "csv" if options.form_of(output_format, out, EXPORTS) == "csv" else "jsonl"
     store = existing(options.data_directory(data))
-    partitions = _chosen(store, variants, numbering)
+    partitions = store.choose(options.chosen_variants(variants), numbering)
     names, chosen = _columns(columns), options.chosen_seeds(seeds, seeds_from)
     with contextlib.nullcontext(sys.stdout) if out is None else _replacing(out) as file:
         rows = transfer.export(store, partitions, file, form, names, chosen)

@@ -6,7 +6,7 @@ An audit looks at each file by itself and finds all faults; the store stops at t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -215,14 +215,25 @@ class Audit:
             self.result.findings.append(finding)
 
 
-def rules_of(store: Store, variant: str) -> Iterator[tuple[Path, set[str]]]:
-    """Yield the directories of a variant's parts, each with the hashes of rules in the footers that can be read."""
-    for folder in sorted(store.outcomes.glob(f"variant={variant}/numbering=*")):
-        hashes = set()
-        for path in folder.glob("part-*.parquet"):
-            with contextlib.suppress(StoreError, FileNotFoundError):
-                hashes.add(read_footer(path).rules_hash)
-        yield folder, hashes
+def refuse_other_rules(store: Store, variants: Iterable[Variant]) -> None:
+    """Refuse a variant if all parts of a partition were settled under other rules: then the variant is wrong, not they.
+
+    Raises
+    ------
+    StoreError
+        Names the directory and both hashes.
+    """
+    for variant in variants:
+        for folder in sorted(store.outcomes.glob(f"variant={variant.id}/numbering=*")):
+            hashes = set()
+            for path in folder.glob("part-*.parquet"):
+                with contextlib.suppress(StoreError, FileNotFoundError):
+                    hashes.add(read_footer(path).rules_hash)
+            if hashes and variant.rules_hash not in hashes:
+                raise StoreError(
+                    f"{folder}: settled under other rules of {variant.id} than those of the file given (rules_hash "
+                    f"{', '.join(sorted(hashes))}, the file's is {variant.rules_hash}); give the right file"
+                )
 
 
 def stored_lines(table: pa.Table) -> list[StoredLine]:

@@ -73,11 +73,11 @@ class Repair:
         copy = self._copy(path)
         part = part_of(path)
         if len(rows):
-            part = _spanning(path.parent, [part[1:], seeds_of(rows)[[0, -1]].tolist()])  # its name may be wrong
+            part = _spanning(path.parent, [part.span(), seeds_of(rows)[[0, -1]].tolist()])  # its name may be wrong
             if part.path != path and part.path.exists():
                 part = part_of(path)
                 rows = rows.filter(
-                    pc.and_(pc.greater_equal(rows["seed"], part[1]), pc.less_equal(rows["seed"], part[2]))
+                    pc.and_(pc.greater_equal(rows["seed"], part.first), pc.less_equal(rows["seed"], part.last))
                 )
         if len(rows):
             self._store.publish(part, rows)
@@ -88,7 +88,7 @@ class Repair:
     def _untangle(self, folder: Path) -> Iterator[str]:
         """Merge the parts of a partition that overlap; where two contradict each other, the win that replays stands."""
         group: list[Part] = []
-        for part in [*sorted(map(part_of, entries(folder)), key=lambda part: part[1:]), None]:
+        for part in [*sorted(map(part_of, entries(folder)), key=Part.span), None]:
             if group and (part is None or part.first > max(member.last for member in group)):
                 if len(group) > 1:
                     yield self._merge(folder, group)
@@ -102,7 +102,7 @@ class Repair:
             self._copy(part.path)
             table = read_rows(part.path)
             merged = merge_tables(_without_refuted(merged, table), _without_refuted(table, merged))
-        whole = _spanning(folder, [part[1:] for part in group])
+        whole = _spanning(folder, list(map(Part.span, group)))
         self._store.publish(whole, merged)
         for part in group:
             if part.path != whole.path:

@@ -17,10 +17,10 @@ import itertools
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,9 @@ from pipeline.dataset.schema import (
 )
 from pipeline.dataset.seeds import Seeds
 from pipeline.errors import StoreError
+
+if TYPE_CHECKING:
+    from pipeline.game.variants import Variant
 
 BLOCK = 32_768  # seeds a new part spans, less those of parts that are there
 
@@ -64,6 +67,10 @@ class Part(NamedTuple):
     path: Path
     first: int
     last: int
+
+    def span(self) -> tuple[int, int]:
+        """Return both ends."""
+        return self.first, self.last
 
 
 class Store:
@@ -95,6 +102,27 @@ class Store:
         """
         return sorted(partition for partition, parts in walk(self.outcomes) if parts and self.parts(partition))
 
+    def choose(
+        self, variants: Sequence[Variant], numbering: str | None = None, also: Iterable[Partition] = ()
+    ) -> list[Partition]:
+        """List the partitions, and `also` other ones, of some variants and a numbering; of all without these.
+
+        Raises
+        ------
+        StoreError
+            One was settled under other rules than those of its variant.
+        """
+        rules = {variant.id: variant.rules_hash for variant in variants}
+        chosen = [
+            partition
+            for partition in sorted({*self.partitions(), *also})
+            if (not rules or partition.variant in rules) and numbering in (None, partition.numbering)
+        ]
+        for partition in chosen:
+            if partition.variant in rules:
+                self.check_rules(partition, rules[partition.variant])
+        return chosen
+
     def parts(self, partition: Partition) -> list[Part]:
         """List a partition's parts by seed.
 
@@ -104,7 +132,7 @@ class Store:
             A file is not named like a part, or two parts span the same seed.
         """
         folder = self.folder(partition)
-        parts = sorted(map(part_of, entries(folder)), key=lambda part: part[1:])
+        parts = sorted(map(part_of, entries(folder)), key=Part.span)
         for part, after in itertools.pairwise(parts):
             if after.first <= part.last:
                 raise StoreError(
