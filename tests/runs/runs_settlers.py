@@ -1,4 +1,4 @@
-"""Settlers that need no engine, for tests of what the batch room does with outcomes, and with trouble."""
+"""Settlers that need no engine, for tests of what a run does with outcomes, and with trouble."""
 
 import os
 import signal
