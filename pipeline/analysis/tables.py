@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 from pipeline.analysis.published import percent
 from pipeline.analysis.report import Report, VariantReport, report_json
 from pipeline.analysis.statistics import WinRate
+from pipeline.game.numbers import csv_value
 
 WIDTH = 100
 NAMED = 5  # runs that a message names one by one
@@ -57,10 +59,15 @@ def markdown_table(section: Section) -> str:
     """Return a section as a Markdown table."""
 
     def row(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(markdown_text(cell) for cell in cells) + " |"
 
     rule = "|" + "|".join("---" if i < section.names else "---:" for i in range(len(section.header))) + "|"
     return "\n".join([row(section.header), rule, *map(row, section.rows)])
+
+
+def markdown_text(text: str) -> str:
+    """Return a text that means nothing else in a cell of Markdown: no markup, no link, no end of the cell."""
+    return re.sub(r"[|\[]|<(?=[A-Za-z/!?])", r"\\\g<0>", text)
 
 
 def text_report(report: Report) -> str:
@@ -111,7 +118,7 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     if rows:
         writer = csv.DictWriter(out, rows[0], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({key: csv_value(value) for key, value in row.items()} for row in rows)
     return out.getvalue()
 
 

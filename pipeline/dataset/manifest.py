@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,10 +69,10 @@ def read_run(path: Path) -> RunRecord:
     with naming(path):
         content = json.loads(path.read_text(encoding="utf-8"))
         return RunRecord(
-            id=str(content["run_id"]),
-            started=str(content["started"]),
-            finished=str(content["finished"] or ""),
-            status=str(content["status"]),
+            id=_word(content["run_id"]),
+            started=_word(content["started"]),
+            finished=_word(content["finished"] or ""),
+            status=_word(content["status"]),
             machine=_machine(content["machine"], content["versions"]),
             plans=() if content.get(WITHDRAWN) else tuple(_plans(content["deals"])),
         )
@@ -106,6 +107,14 @@ def _what_is_wrong(error: Exception) -> str:
     return "its values are not of the form that a run writes"
 
 
+def _word(value: Any) -> str:
+    """Return a word or two, as a run writes them: without markup and control characters for whoever prints them."""
+    text = str(value)
+    if not re.fullmatch(r"[\w.:+ -]{0,100}", text, re.ASCII):
+        raise ValueError
+    return text
+
+
 def _plans(entries: list[dict[str, Any]]) -> Iterator[tuple[Partition, Plan]]:
     for entry in entries:
         seeds = Seeds.of(parse_seeds(text) for text in entry["seeds"])
@@ -114,4 +123,5 @@ def _plans(entries: list[dict[str, Any]]) -> Iterator[tuple[Partition, Plan]]:
 
 def _machine(machine: dict[str, Any], versions: dict[str, str]) -> str:
     programs = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "winnable")
-    return f"{machine['host']}, {machine['cores']} cores, {machine['system']}; {programs}"
+    text = f"{machine['host']}, {machine['cores']} cores, {machine['system']}; {programs}"
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -15,7 +15,7 @@ from pipeline.dataset.rows import contest, seeds_of
 from pipeline.dataset.schema import COLUMNS
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
-from pipeline.game.numbers import json_text
+from pipeline.game.numbers import csv_value, json_text
 from pipeline.game.variants import Variant
 
 FORMS = ("csv", "jsonl")
@@ -148,7 +148,7 @@ def export(
 def _csv_writer(out: TextIO, header: Sequence[str]) -> Callable[[Iterable[list[object]]], object]:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)
-    return writer.writerows
+    return lambda rows: writer.writerows(map(csv_value, row) for row in rows)
 
 
 def _json_writer(out: TextIO, header: Sequence[str]) -> Callable[[Iterable[list[object]]], object]:

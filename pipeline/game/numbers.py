@@ -1,4 +1,4 @@
-"""Whole numbers as callers give them and as JSON holds them."""
+"""Values as callers give them and as JSON and CSV hold them."""
 
 from __future__ import annotations
 
@@ -34,6 +34,13 @@ def whole_number(name: str, value: Any, allowed: range | None = None) -> int:
 def json_text(value: Any, indent: int | None = None) -> str:
     """Return a value as JSON that JavaScript reads as what it is (see `json_ready`)."""
     return json.dumps(json_ready(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def csv_value(value: Any) -> Any:
+    """Return a value as a CSV cell that no spreadsheet computes; a line that begins with a deal (-) stays as it is."""
+    if isinstance(value, str) and (value[:1] in tuple("=+@\t\r") or (value[:1] == "-" and set("(|!") & set(value))):
+        return f"'{value}"
+    return value
 
 
 def json_ready(value: Any) -> Any:
