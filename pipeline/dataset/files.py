@@ -81,7 +81,13 @@ def sync_directory(path: Path) -> None:
 
 
 def write_json(path: Path, value: Any, staging: Path) -> None:
-    """Write a JSON file atomically by way of a directory on the same file system."""
+    """Write a JSON file atomically.
+
+    Parameters
+    ----------
+    staging
+        A directory on the same file system, for the file while it is incomplete.
+    """
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     staged = staging / f"{path.name}.tmp"
     write_file(staged, lambda file: file.write(text.encode()))

@@ -45,6 +45,15 @@ def check_losses(
     """Prove lost deals again and check the certificates; add how many hold, and the faults, to an audit's result.
 
     A deal whose certificate would have more than `MOST_BOARDS` boards counts as not checked, not as a fault.
+
+    Parameters
+    ----------
+    losses
+        Lost seeds, with their partition and its rules.
+    result
+        The audit to add to.
+    advance
+        Called with 1 after each deal.
     """
     from pipeline.referee.check import check_certificate
     from pipeline.referee.prove import prove

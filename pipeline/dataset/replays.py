@@ -27,6 +27,13 @@ def check_lines(variant: Variant, numbering: str, rows: Sequence[StoredLine]) ->
     """Replay stored lines through the referee; return the seeds whose line does not hold, with the reason.
 
     The readable rules of `game.rules` replay the first line and every 64th after it as well; a difference is a fault.
+
+    Parameters
+    ----------
+    variant, numbering
+        The game and how a seed becomes a deal.
+    rows
+        The stored lines.
     """
     from pipeline.game.rules import win_of
     from pipeline.referee.replay import verify_line

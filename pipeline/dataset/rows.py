@@ -79,6 +79,11 @@ def contest(old: pa.Table, new: pa.Table) -> tuple[Places, Places, Flags]:
     the same that took more positions (or, with as many positions, more moves). Of two unsettled rows the larger limit
     stands; at the same limit that of the later solver.
 
+    Parameters
+    ----------
+    old, new
+        Rows in the dataset's schema, each sorted by seed, without repeats.
+
     Returns
     -------
     in_old, in_new : ndarray of int64, shape (shared,)

@@ -105,7 +105,16 @@ class Store:
     def choose(
         self, variants: Sequence[Variant], numbering: str | None = None, also: Iterable[Partition] = ()
     ) -> list[Partition]:
-        """List the partitions, and `also` other ones, of some variants and a numbering; of all without these.
+        """List the partitions of some variants and a numbering.
+
+        Parameters
+        ----------
+        variants
+            The variants; all without any.
+        numbering
+            The numbering; None for all.
+        also
+            Other partitions to choose from, such as planned ones.
 
         Raises
         ------
@@ -146,6 +155,11 @@ class Store:
     ) -> Iterator[pa.Table]:
         """Yield the rows of `seeds`, by default of all, in ascending order, a part at a time.
 
+        Parameters
+        ----------
+        columns
+            Names of the columns to yield, in this order.
+
         Raises
         ------
         StoreError
@@ -183,6 +197,11 @@ class Store:
 
     def check_rules(self, partition: Partition, rules_hash: str) -> None:
         """Refuse a partition that was settled under other rules.
+
+        Parameters
+        ----------
+        rules_hash
+            `Variant.rules_hash` of the rules in use.
 
         Raises
         ------
@@ -256,9 +275,14 @@ class Store:
                 self._writing = False
 
     def add(self, partition: Partition, table: pa.Table) -> None:
-        """Add rows, sorted by seed without repeats; where the partition has a seed already, the stronger row stands.
+        """Add rows; where the partition has a seed already, the stronger row stands (see `rows.contest`).
 
         Each part that gets rows is replaced in one step; killed between two parts, the same call again adds the rest.
+
+        Parameters
+        ----------
+        table
+            Rows in the dataset's schema, sorted by seed, without repeats.
 
         Raises
         ------
@@ -301,7 +325,19 @@ class Store:
 
 
 def done_mask(table: pa.Table, node_limit: int, *, retry: bool, solver: str | None) -> npt.NDArray[np.bool_]:
-    """Return which rows (columns `verdict`, `node_limit`, `solver`) a run with this limit leaves as they are."""
+    """Return which rows a run leaves as they are.
+
+    Parameters
+    ----------
+    table
+        Rows with the columns `verdict`, `node_limit` and `solver`.
+    node_limit, retry, solver
+        The run's; see `Store.missing`.
+
+    Returns
+    -------
+    ndarray of bool, shape (rows,)
+    """
     proved = pc.not_equal(table["verdict"].cast(pa.string()), "unsettled")
     far_enough = pc.greater_equal(table["node_limit"], node_limit)
     if retry:

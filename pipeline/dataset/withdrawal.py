@@ -36,6 +36,11 @@ def unfinished_runs(store: Store) -> list[str]:
 def withdraw(store: Store, runs: Sequence[str]) -> list[Withdrawal]:
     """Withdraw the plans of runs; what they settled stays.
 
+    Parameters
+    ----------
+    runs
+        Ids of runs.
+
     Raises
     ------
     UsageError

@@ -145,7 +145,17 @@ class Nights:
         write_json(self.folder / f"{night.date}.json", content, self.store.staging)
 
     def plan(self, night: Night, deals: Iterable[Deals], settings: NightlySettings) -> None:
-        """Plan the new deals of each variant that has no plan yet, and the deals that earlier nights left."""
+        """Plan the new deals of each variant that has no plan yet, and the deals that earlier nights left.
+
+        Parameters
+        ----------
+        night
+            The night to plan; changed in place.
+        deals
+            The variants and numberings; their own seeds do not count.
+        settings
+            How many deals, and from which seed on.
+        """
         unfinished = [old for old in map(self.load, self.dates()) if old.date < night.date and old.status != FINISHED]
         own = dict(settings.seeds_of)
         for job in deals:

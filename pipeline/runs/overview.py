@@ -128,6 +128,13 @@ def estimate_seconds(store: Store, jobs: Sequence[Job], workers: int) -> float |
     A new deal is assumed to take as long as the partition's deals on average, a deal tried again as long as its node
     limit takes at the partition's positions per second.
 
+    Parameters
+    ----------
+    jobs
+        What the run would settle.
+    workers
+        Number of workers that share the time.
+
     Returns
     -------
     float or None

@@ -108,6 +108,11 @@ def run(
 def plan_jobs(settings: RunSettings, store: Store, solver: str) -> list[Job]:
     """Return the deals of the settings that the dataset lacks, one job per variant.
 
+    Parameters
+    ----------
+    solver
+        The identity of the solver that would settle them, which decides what `retry` means.
+
     Raises
     ------
     StoreError

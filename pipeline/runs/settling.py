@@ -53,6 +53,13 @@ class Settling:
     def settle(self, variant: Variant, numbering: str, seeds: Seeds, node_limit: int) -> RunSummary:
         """Settle what the dataset lacks of these deals.
 
+        Parameters
+        ----------
+        variant, numbering, seeds
+            The deals.
+        node_limit
+            Most positions per deal.
+
         Raises
         ------
         Signalled
@@ -74,7 +81,7 @@ class Settling:
         deals: Sequence[D],
         advance: Callable[[int], None] = lambda _count: None,
     ) -> list[T]:
-        """Do a task on deals, in worker processes if there are many; return the results in order."""
+        """Do a task on deals, in worker processes if there are many; return results in order (see `flight.each`)."""
         if len(deals) <= _INLINE:
             return task(variant, numbering, deals)
         executor = make_executor(self.settings([]))
@@ -89,6 +96,13 @@ class Settling:
 
 def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[SupportsIndex]) -> Seeds:
     """Return numbers of deals as a set of seeds.
+
+    Parameters
+    ----------
+    variant, numbering
+        What the numbers must belong to.
+    seeds
+        Whole numbers, such as a range, a list or a numpy array, in any order, repeated or not.
 
     Raises
     ------

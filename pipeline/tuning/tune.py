@@ -228,7 +228,18 @@ def tune(
 
 
 def check(tuning: Tuning, tuned: Parameters, seeds: range, executor: Executor) -> list[Check]:
-    """Compare start and tuned weights on held-out seeds; one `Check` per variant."""
+    """Compare start and tuned weights on the same deals.
+
+    Parameters
+    ----------
+    seeds
+        Held-out native seeds, which no generation has used.
+
+    Returns
+    -------
+    list of Check
+        One per variant.
+    """
     start, other = settle_all(executor, tuning, [tuning.start, tuned], seeds)
     return [compare(variant.id, start[variant.id], other[variant.id]) for variant in tuning.variants]
 
