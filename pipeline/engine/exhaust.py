@@ -2,8 +2,11 @@
 
 `Exhaust` walks depth first through every position that legal moves reach, each once: `start`, then `advance` in slices
 until the verdict. It shares nothing with the beam but the rules. Nothing is left out but by the reductions whose proofs
-stand where they are made: `packed.settle`, `packed.list_moves`, and positions given up by `relaxation`. Keys have 128
-bits, so that two positions are never taken for one.
+stand where they are made: `packed.settle`, `packed.list_moves`, and positions given up by `relaxation` or, once the
+stock is empty, by `rigid`. Keys have 128 bits, so that two positions are never taken for one.
+
+The order of the moves proves nothing, but those that look best come first, as what cannot be exhausted
+may yet be won.
 """
 
 from __future__ import annotations
@@ -14,10 +17,21 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.engine.compiler import jit
-from pipeline.engine.packed import BOARD, FRAME, MAX_MOVES, list_moves, make, unmake, write_rules, write_start
-from pipeline.engine.records import Rules, Start
+from pipeline.engine.packed import (
+    BOARD,
+    FRAME,
+    MAX_MOVES,
+    UNIT,
+    list_moves,
+    make,
+    unmake,
+    write_rules,
+    write_start,
+)
+from pipeline.engine.records import DEAL, Rules, Start
 from pipeline.engine.relaxation import hopeless, leads_on
 from pipeline.engine.relaxed import RELAXED
+from pipeline.engine.rigid import DEPTH, RIGID, STATE, stuck
 from pipeline.engine.shortest import shortest_win
 
 PAUSED, LOST, WON, FULL = 0, 1, 2, 3  # what `Exhaust.advance` returns
@@ -28,6 +42,8 @@ u8, i8 = np.uint64, np.int64
 MAX_POSITIONS = 12_000_000  # more than so many end in FULL
 FIRST_SLOTS, MAX_SLOTS = 1 << 12, 1 << 24
 FIRST_FRAMES, FIRST_STACK = 1 << 10, 1 << 12
+THOROUGH_CARDS = 52
+RIGID_STATES = 60  # of one call of `stuck`: most that it proves take fewer
 
 
 @jit
@@ -58,7 +74,48 @@ def rehash(old, new):
 
 
 @jit
-def search(memory, relaxed, frames, stack, table, moves, keys, wins, limit):
+def promise(m, move):
+    """How good a move looks: it uncovers a card or empties a column, joins a unit, splits none, keeps empty columns."""
+    if move == DEAL:
+        return 20
+    source, target = move & 15, (move >> 4) & 15
+    start = m.height[source] - (move >> 8)
+    head = m.cards[source, start]
+    value = 10 if leads_on(m, move) else 0
+    if start == 0:
+        value += 8
+    elif (m.link[m.cards[source, start - 1], head] & UNIT) != 0:
+        value -= 8
+    if m.height[target] == 0:
+        value -= 4
+    elif (m.link[m.cards[target, m.height[target] - 1], head] & UNIT) != 0:
+        value += 6
+    return value
+
+
+@jit
+def sort_moves(m, moves, keys, wins, values):
+    """Sort the listed moves, the best last: it is played first."""
+    for i in range(m.listed):
+        value = promise(m, i8(moves[i]))
+        move, k0, k1, win = moves[i], keys[i, 0], keys[i, 1], wins[i]
+        j = i
+        while j > 0 and values[j - 1] > value:
+            values[j], moves[j], wins[j] = values[j - 1], moves[j - 1], wins[j - 1]
+            keys[j, 0], keys[j, 1] = keys[j - 1, 0], keys[j - 1, 1]
+            j -= 1
+        values[j], moves[j], wins[j] = value, move, win
+        keys[j, 0], keys[j, 1] = k0, k1
+
+
+@jit
+def given_up(m, relaxed, rigid, states):
+    """Whether one of the relaxations proves that no further set can be completed."""
+    return hopeless(m, relaxed) or (m.thorough and m.dealt == m.stock_size and stuck(m, rigid, states, RIGID_STATES))
+
+
+@jit
+def search(memory, relaxed, rigid, states, frames, stack, table, moves, keys, wins, values, limit):
     """Go on with the search until it ends, `limit` positions are reached or an array is too small."""
     m = memory[0]
     mask = u8(len(table) // 2 - 1)
@@ -88,10 +145,12 @@ def search(memory, relaxed, frames, stack, table, moves, keys, wins, limit):
                 frames[m.depth].first = m.top
             m.begun = True
             m.pending = 0
-            if fresh and hopeless(m, relaxed[0]):
+            if fresh and given_up(m, relaxed[0], rigid[0], states):
                 m.listed = 0
                 continue
             m.listed = list_moves(m, frames[m.depth], moves, keys, wins)
+            if m.thorough:
+                sort_moves(m, moves, keys, wins, values)
             m.expanded += 1
             touched = u8(0)
             for i in range(m.listed):
@@ -139,11 +198,14 @@ class Exhaust:
         self._memory = np.zeros(1, BOARD)
         self._board = self._memory[0]
         self._relaxed = np.zeros(1, RELAXED)
+        self._rigid = np.zeros(1, RIGID)
+        self._states = np.zeros(DEPTH, STATE)
         write_rules(self._board, rules)
         self.capacity = MAX_POSITIONS
         self._moves = np.zeros(MAX_MOVES, np.uint16)
         self._keys = np.zeros((MAX_MOVES, 2), np.uint64)
         self._wins = np.zeros(MAX_MOVES, np.bool_)
+        self._values = np.zeros(MAX_MOVES, np.int64)
         self._verdict = PAUSED
 
     def start(self, start: Start) -> None:
@@ -158,9 +220,11 @@ class Exhaust:
         self._stack = np.zeros(FIRST_STACK, np.uint16)
         m.depth = m.pending = m.listed = m.top = m.expanded = 0
         m.begun = False
+        m.thorough = sum(map(len, start.columns)) + len(start.stock) <= THOROUGH_CARDS
         m.positions = 1
         m.capacity = self.capacity
         self._relaxed[0].generation += 1
+        self._rigid[0].generation += 1
         self._relaxed[0].visits = 0
         self._verdict = WON if m.sets >= m.needed else PAUSED
 
@@ -172,12 +236,15 @@ class Exhaust:
                 self._verdict = search(
                     self._memory,
                     self._relaxed,
+                    self._rigid,
+                    self._states,
                     self._frames,
                     self._stack,
                     self._table,
                     self._moves,
                     self._keys,
                     self._wins,
+                    self._values,
                     limit,
                 )
             if self._verdict != _GROW:

@@ -18,7 +18,7 @@ from pipeline.game.variants import RULE_FIELDS, Variant, load_variant, variant_i
 from pipeline.game.variants.reading import read_fields
 from pipeline.referee.table import MOST_COLUMNS
 
-FORMAT = 1
+FORMAT = 2
 MOST_ROWS = 2**31
 MOST_HEADER = 100_000  # bytes
 BLOCK = 1 << 14  # rows that are read at once

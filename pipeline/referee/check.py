@@ -12,9 +12,9 @@ from pipeline.errors import SolverFault
 from pipeline.game.boards import Board
 from pipeline.game.codes import engine_move
 from pipeline.game.lines import encode_line
-from pipeline.referee import closure, piles, table
+from pipeline.referee import closure, piles, relaxed, still, table
 from pipeline.referee.certificate import BLOCK, Certificate, Words
-from pipeline.referee.relaxed import workspace
+from pipeline.referee.piles import WHOLE
 
 Advance = Callable[[int], object]
 
@@ -80,8 +80,8 @@ def check_certificate(certificate: Certificate, advance: Advance = lambda _count
     start = setting_of(certificate.board)
     boards, witnesses = certificate.boards, certificate.witnesses
     pile_index = _checked_piles(certificate.piles)
-    for rows, what in ((witnesses, "witness"), (boards, "board")):
-        _check_words(rows, start, len(certificate.piles), what)
+    for rows, what, highest in ((witnesses, "witness", 2 * int(WHOLE)), (boards, "board", int(WHOLE))):
+        _check_words(rows, start, len(certificate.piles), highest, what)
     stub_index, row_index = slots_for(len(witnesses)), slots_for(len(boards))
     closure.rehash(witnesses, len(witnesses), stub_index)
     closure.rehash(boards, len(boards), row_index)
@@ -89,10 +89,9 @@ def check_certificate(certificate: Certificate, advance: Advance = lambda _count
     piles.row_of(start.tables[0], row, stub, certificate.piles, pile_index, False)
     if start.tables[0].sets >= start.tables[0].needed:
         raise SolverFault("the start is won")
-    listed = row_index[piles.slot_of_row(boards, row_index, row)] != 0
-    if not listed and stub_index[piles.slot_of_row(witnesses, stub_index, stub)] == 0:
+    if not closure.is_known(row, stub, boards, row_index, witnesses, stub_index):
         raise SolverFault("the start is not among the boards, and has no witness")
-    room = workspace()
+    room = relaxed.workspace(), still.workspace()
     for first in range(0, len(witnesses), BLOCK // 16):
         last = min(first + BLOCK // 16, len(witnesses))
         at = closure.first_unproved(start.tables, certificate.piles, witnesses, first, last, start.deck, room)
@@ -129,10 +128,10 @@ def _checked_piles(found: Words) -> Words:
     return index
 
 
-def _check_words(rows: Words, start: Setting, count: int, what: str) -> None:
+def _check_words(rows: Words, start: Setting, count: int, highest: int, what: str) -> None:
     """See that rows ascend, so that none is there twice, and that their words name piles and states that are there."""
     wrong = (rows[:, 1:] >= count).any(axis=1) | ((rows[:, 0] & 0xFF) > start.tables[0].stock_size)
-    wrong |= rows[:, 0] >> 28 != 0
+    wrong |= rows[:, 0] >= highest
     undecided = np.ones(max(len(rows) - 1, 0), bool)
     for word in range(rows.shape[1]):
         wrong[1:] |= undecided & (rows[1:, word] < rows[:-1, word])

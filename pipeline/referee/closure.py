@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pipeline.referee.compiled import jit
-from pipeline.referee.piles import lay_row, row_of, slot_of_row, successors
+from pipeline.referee.piles import WHOLE, lay_row, row_of, slot_of_row, successors
 from pipeline.referee.relaxed import MOST_STATES, no_set
+from pipeline.referee.still import no_set_from
 
 u4, i8 = np.uint32, np.int64
 
@@ -28,16 +29,49 @@ def add_row(rows, index, counts, which, row):
 
 
 @jit
-def has_witness(t, stub, stubs, stub_index, holds, counts, piles, deck, room):
-    """Whether no set can be completed from a stub row; looked up, or found out and noted."""
-    at = i8(stub_index[slot_of_row(stubs, stub_index, stub)]) - 1
+def no_set_follows(t, row, piles, deck, room, most):
+    """Return how many states show that no set can be completed from a stub row or a whole board, 0 if they do not."""
+    relaxed, still = room
+    if row[0] & WHOLE == 0:
+        return no_set(t, relaxed[0][0], row, piles, deck, relaxed[1], relaxed[2], relaxed[3], most)
+    lay_row(t, row, piles, 0)
+    return i8(no_set_from(t, still[0][0], still[1], still[2]))
+
+
+@jit
+def holds_good(t, row, stubs, stub_index, holds, counts, piles, deck, room):
+    """Whether no set can be completed from a stub row or a whole board; looked up, or found out and noted."""
+    at = i8(stub_index[slot_of_row(stubs, stub_index, row)]) - 1
     if at < 0:
-        at = add_row(stubs, stub_index, counts, STUBS, stub)
+        at = add_row(stubs, stub_index, counts, STUBS, row)
         most = min(3_000, max(30, 3_000 + 40 * counts[BOARDS] - counts[STATES]))
-        known = no_set(t, room[0][0], stub, piles, deck, room[1], room[2], room[3], most)
-        counts[STATES] += max(known, most if known == 0 else i8(0))
+        known = no_set_follows(t, row, piles, deck, room, most)
+        if row[0] & WHOLE == 0:
+            counts[STATES] += max(known, most if known == 0 else i8(0))
         holds[at] = known > 0
     return holds[at]
+
+
+@jit
+def has_witness(t, row, stub, before, stubs, stub_index, holds, counts, piles, deck, room):
+    """Whether a board has a witness, its stubs or, where a move has changed these since `before`, the whole board."""
+    if holds_good(t, stub, stubs, stub_index, holds, counts, piles, deck, room):
+        return True
+    if t.wrap != 0 or row[0] & u4(0xFF) != 0 or equal(stub, before):
+        return False
+    row[0] |= WHOLE
+    found = holds_good(t, row, stubs, stub_index, holds, counts, piles, deck, room)
+    row[0] ^= WHOLE
+    return found
+
+
+@jit
+def equal(row, other):
+    """Whether two rows are equal."""
+    for i in range(len(row)):  # noqa: SIM110 (the compiler knows no generators)
+        if row[i] != other[i]:
+            return False
+    return True
 
 
 @jit
@@ -45,17 +79,20 @@ def search(table, sets, piles, pile_index, rows, row_index, stubs, stub_index, h
     """Follow every move from every board without a witness until no new board is reached."""
     t, other = table[0], table[1]
     new, new_stubs, moves = lists
+    nothing, again, stub = np.zeros_like(rows[0]), np.zeros_like(rows[0]), np.zeros_like(rows[0])
     if counts[BOARDS] == 0:
         row_of(t, new[0], new_stubs[0], piles, pile_index, True)
         if t.sets >= t.needed:
             return WIN
-        if not has_witness(other, new_stubs[0], stubs, stub_index, holds, counts, piles, deck, room):
+        if not has_witness(other, new[0], new_stubs[0], nothing, stubs, stub_index, holds, counts, piles, deck, room):
             add_row(rows, row_index, counts, BOARDS, new[0])
     while counts[DONE] < counts[BOARDS]:
-        if counts[BOARDS] + len(new) > len(rows) or counts[STUBS] + len(new) > len(stubs):
+        if counts[BOARDS] + len(new) > len(rows) or counts[STUBS] + 2 * len(new) > len(stubs):
             return MORE_ROOM
         if piles[0, 0] + SPARE_PILES > len(piles):
             return MORE_ROOM
+        lay_row(t, rows[counts[DONE]], piles, sets)
+        row_of(t, again, stub, piles, pile_index, True)
         n = successors(t, rows[counts[DONE]], piles, pile_index, True, sets, new, new_stubs, moves)
         if n < 0:
             return WIN
@@ -63,7 +100,7 @@ def search(table, sets, piles, pile_index, rows, row_index, stubs, stub_index, h
         for i in range(n):
             if row_index[slot_of_row(rows, row_index, new[i])] != 0:
                 continue
-            if has_witness(other, new_stubs[i], stubs, stub_index, holds, counts, piles, deck, room):
+            if has_witness(other, new[i], new_stubs[i], stub, stubs, stub_index, holds, counts, piles, deck, room):
                 continue
             if counts[BOARDS] == limit:
                 return LIMIT
@@ -80,11 +117,22 @@ def rehash(rows, count, index):
 
 @jit
 def first_unproved(table, piles, stubs, first, last, deck, room):
-    """Return the first of these stub rows from which a set may be possible, `last` if there is none."""
+    """Return the first of these witnesses from which a set may be possible, `last` if there is none."""
     for at in range(first, last):
-        if no_set(table[0], room[0][0], stubs[at], piles, deck, room[1], room[2], room[3], MOST_STATES) == 0:
+        if no_set_follows(table[0], stubs[at], piles, deck, room, MOST_STATES) == 0:
             return at
     return last
+
+
+@jit
+def is_known(row, stub, rows, row_index, stubs, stub_index):
+    """Whether a board is listed, or has a witness that is."""
+    if row_index[slot_of_row(rows, row_index, row)] != 0 or stub_index[slot_of_row(stubs, stub_index, stub)] != 0:
+        return True
+    row[0] |= WHOLE
+    found = stub_index[slot_of_row(stubs, stub_index, row)] != 0
+    row[0] ^= WHOLE
+    return found
 
 
 @jit
@@ -108,7 +156,6 @@ def first_fault(table, sets, cards, piles, pile_index, rows, row_index, stubs, s
         if n < 0:
             return WINS, at, i8(moves[~n])
         for i in range(n):
-            in_set = row_index[slot_of_row(rows, row_index, new[i])] != 0
-            if not in_set and stub_index[slot_of_row(stubs, stub_index, new_stubs[i])] == 0:
+            if not is_known(new[i], new_stubs[i], rows, row_index, stubs, stub_index):
                 return LEADS_OUT, at, i8(moves[i])
     return SOUND, last, 0

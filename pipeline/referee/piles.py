@@ -23,6 +23,7 @@ from pipeline.referee.table import LAYS, MOST_CARDS, SET, UNIT, deal_row, may_mo
 u4, u8, i8 = np.uint32, np.uint64, np.int64
 
 DOWN = 0x40  # marks a face-down card
+WHOLE = u4(1 << 28)  # marks the state word of a witness that is a whole board
 NONE = u4(0xFFFFFFFF)  # a pile that has no number
 MOST_MOVES = 4096  # sixteen columns, units of up to 26 cards where they wrap, fifteen targets: fewer can fit
 MIX = u8(0x9E3779B97F4A7C15)

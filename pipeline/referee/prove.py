@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from pipeline.errors import SolverFault
 from pipeline.game.boards import Board
-from pipeline.referee import closure, piles
+from pipeline.referee import closure, piles, relaxed, still
 from pipeline.referee.certificate import Certificate, Words
 from pipeline.referee.check import lists_of, setting_of, slots_for
-from pipeline.referee.relaxed import workspace
 
 MOST_BOARDS = 20_000_000
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -52,7 +51,7 @@ class _Search:
 
     def run(self, most: int) -> int:
         """Search to the end, or to so many boards."""
-        lists, room = lists_of(self.start.width), workspace()
+        lists, room = lists_of(self.start.width), (relaxed.workspace(), still.workspace())
         while True:
             status = closure.search(
                 self.start.tables, self.board.sets_done, self.piles, self.pile_index, self.rows, self.row_index,
@@ -72,7 +71,7 @@ class _Search:
             self.rows = _doubled(self.rows)
             self.row_index = slots_for(len(self.rows))
             closure.rehash(self.rows, boards, self.row_index)
-        if stubs + piles.MOST_MOVES > len(self.stubs):
+        if stubs + 2 * piles.MOST_MOVES > len(self.stubs):
             self.stubs, self.holds = _doubled(self.stubs), _doubled(self.holds)
             self.stub_index = slots_for(len(self.stubs))
             closure.rehash(self.stubs, stubs, self.stub_index)

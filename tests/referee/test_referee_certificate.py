@@ -24,7 +24,9 @@ LOST = [
     ("spider-4", "pysol", 1748),
     ("spider-4", "pysol", 14934),
     ("spider-1", "native", 17459),
+    ("simple-simon", "native", 787),
 ]
+WHOLE = 1 << 28  # in the state word of a witness that is a whole board
 
 
 def proved(name, numbering, seed):
@@ -34,6 +36,11 @@ def proved(name, numbering, seed):
 @pytest.fixture(scope="module")
 def certificate():
     return proved("spider-4", "pysol", 14934)
+
+
+@pytest.fixture(scope="module")
+def certificate_with_whole_boards():
+    return proved("simple-simon", "native", 787)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +85,7 @@ def by_the_page(data):
     for key in ("witnesses", "boards"):
         rows = list(struct.iter_unpack(f"<{width}I", body[at : at + 4 * width * header[key]]))
         at += 4 * width * header[key]
-        sections.append([(row[0] & 255, *(piles[pile] for pile in row[1:])) for row in rows])
+        sections.append([(row[0] & (WHOLE | 255), *(piles[pile] for pile in row[1:])) for row in rows])
     assert at == len(body)
     return header, *sections
 
@@ -108,12 +115,12 @@ def stub_of(position):
 
 @pytest.mark.parametrize(("name", "numbering", "seed"), [one for one in LOST if one[2] not in (1748, 17459)])
 def test_the_boards_are_closed_by_the_readable_rules(name, numbering, seed, tmp_path):
-    """Every board that play comes to is listed, or its stubs are among the witnesses; and nothing else is listed."""
+    """Every board that play comes to is listed, or it or its stubs are among the witnesses; and nothing else is."""
     write_certificate(tmp_path / "c.xz", proved(name, numbering, seed))
     _, witnesses, boards = by_the_page((tmp_path / "c.xz").read_bytes())
 
     def unsorted(rows, stock_left):
-        return {row if stock_left and row[0] else (row[0], *sorted(row[1:])) for row in rows}
+        return {row if stock_left and row[0] & 255 else (row[0], *sorted(row[1:])) for row in rows}
 
     listed, stubs = unsorted(boards, True), unsorted(witnesses, True)
     used, seen = set(), set()
@@ -125,8 +132,9 @@ def test_the_boards_are_closed_by_the_readable_rules(name, numbering, seed, tmp_
             seen.add(row)
             return True
         if row not in listed:
-            assert stub in stubs
-            used.add(stub)
+            whole = (row[0] | WHOLE, *row[1:])
+            assert stub in stubs or whole in stubs
+            used.update({stub, whole} & stubs)
         return False
 
     position = Position(deal(load_variant(name), seed, numbering))
@@ -193,6 +201,29 @@ def test_a_witness_that_shows_nothing_is_refused(certificate):
         check_certificate(dataclasses.replace(certificate, witnesses=rows[order]))
 
 
+def test_a_whole_board_as_a_witness_must_hold(certificate_with_whole_boards):
+    """Each board that is listed is refused as a witness; so is a witness with stock left, and one without the mark."""
+    made = certificate_with_whole_boards
+    rng = random.Random(4)
+    whole = np.flatnonzero(made.witnesses[:, 0] >= WHOLE)
+    refusals = 0
+    for row in made.boards[sorted(rng.sample(range(len(made.boards)), 60))]:
+        marked = row.copy()
+        marked[0] |= np.uint32(WHOLE)
+        rows = np.concatenate([made.witnesses, marked[None]])
+        try:
+            check_certificate(dataclasses.replace(made, witnesses=rows[np.lexsort(rows.T[::-1])]))
+        except SolverFault as fault:
+            refusals += "a set may be possible" in str(fault)
+    assert refusals > 20
+    for at in rng.sample(whole.tolist(), 10):
+        refused(made, witnesses=np.delete(made.witnesses, at, axis=0))
+        for mask in (WHOLE, WHOLE << 1, 1, 7, 1 << 8):
+            spoilt = made.witnesses.copy()
+            spoilt[at, 0] ^= np.uint32(mask)
+            refused(made, witnesses=spoilt[np.lexsort(spoilt.T[::-1])])
+
+
 def repacked(data, change):
     return lzma.compress(change(lzma.decompress(data)))
 
@@ -219,7 +250,7 @@ def spoilt_files(data):
         (b'"pysol"', b'"native"'),
         (b'"deal":"blocked"', b'"deal":"all"'),
         (b'"id":"spider-4"', b'"id":"spider-2"'),
-        (b'"certificate":1', b'"certificate":2'),
+        (b'"certificate":2', b'"certificate":1'),
         (b'"boards":', b'"boards":-'),
         (b'"boards":', b'"boards":9'),
         (b'"witnesses":', b'"witness":'),

@@ -31,7 +31,10 @@ SWITCHES = {
         ("packed.py", "if onto_empty or (i == 0 and m.dealt == m.stock_size):", "if onto_empty:"),
     ],
     "folding": [("packed.py", "return _suit_class(card, finest) << 4 | card & 15", "return card")],
-    "relaxation": [("exhaust.py", "if fresh and hopeless(m, relaxed[0]):", "if False:")],
+    "relaxation": [("exhaust.py", "return hopeless(m, relaxed) or (", "return (")],
+    "rigid": [
+        ("exhaust.py", " or (m.thorough and m.dealt == m.stock_size and stuck(m, rigid, states, RIGID_STATES))", "")
+    ],
     "reach": [
         ("relaxation.py", "    if not set_reachable(m, a):\n        return True\n", ""),
         ("relaxation.py", "if set_reachable(m, a):\n                a.tried", "if True:\n                a.tried"),
