@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.game.numbers import counted as counted
+
 
 def table(records: list[dict[str, Any]], form: str) -> str:
     """Return records with equal keys as `table`, `csv`, `json` or `markdown`; words left, numbers right."""
@@ -28,8 +30,3 @@ def to_json(value: Any) -> str:
     from pipeline.game.numbers import json_text
 
     return json_text(value, indent=2) + "\n"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, as in `1 deal` and `2,000 deals`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, SupportsIndex
 
 from pipeline.errors import DataError, UsageError
+from pipeline.game.deals import DATASET_SEEDS
 from pipeline.game.numbers import whole_number
 
 if TYPE_CHECKING:
@@ -156,6 +157,20 @@ def given_seeds(seeds: Iterable[SupportsIndex]) -> Seeds:
     if isinstance(seeds, range) and seeds.step == 1:
         return Seeds.of([seeds])
     return Seeds.of_numbers(whole_number("seed", seed) for seed in seeds)
+
+
+def check_span(seeds: Seeds, numbering: str) -> None:
+    """Check that a dataset can hold seeds of a numbering.
+
+    Raises
+    ------
+    UsageError
+        It cannot; names the span it can hold.
+    """
+    allowed = DATASET_SEEDS[numbering]
+    if seeds and (seeds.first < allowed.start or seeds.last >= allowed.stop):
+        span = f"{allowed.start} to {allowed.stop - 1}"
+        raise UsageError(f"seeds {seeds}: {numbering} numbers in a dataset go from {span}")
 
 
 def len_of(piece: range) -> int:

@@ -36,9 +36,7 @@ def deal(variant: Variant | str, seed: SupportsIndex, numbering: str = "native")
     seed = whole_number("seed", seed)
     if isinstance(variant, str):
         variant = load_variant(variant)
-    if numbering not in variant.numberings:
-        has = ", ".join(variant.numberings)
-        raise UsageError(f"{variant.id} has no numbering {numbering!r}; it has: {has}")
+    check_numbering(variant, numbering)
     seeds = SEEDS[numbering]
     if seed not in seeds:
         raise UsageError(f"seed {seed} is not a valid {numbering} number: expected {seeds.start} to {seeds.stop - 1}")
@@ -47,6 +45,19 @@ def deal(variant: Variant | str, seed: SupportsIndex, numbering: str = "native")
     if any(face_down) and tuple(map(len, columns)) != variant.columns:  # PySolFC's long columns are others than ours
         face_down = last_face_up(map(len, columns))
     return Board(variant, numbering, seed, columns, face_down, stock, 0)
+
+
+def check_numbering(variant: Variant, numbering: str) -> None:
+    """Check that a variant has a numbering.
+
+    Raises
+    ------
+    UsageError
+        It has not; names those it has.
+    """
+    if numbering not in variant.numberings:
+        has = ", ".join(variant.numberings)
+        raise UsageError(f"{variant.id} has no numbering {numbering!r}; it has: {has}")
 
 
 def read_number(text: str, numbering: str | None = None) -> tuple[str, int]:

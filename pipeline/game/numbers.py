@@ -1,4 +1,4 @@
-"""Values as callers give them and as JSON and CSV hold them."""
+"""Values as callers give them and as sentences, JSON and CSV hold them."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ def whole_number(name: str, value: Any, allowed: range | None = None) -> int:
     if allowed is not None and number not in allowed:
         raise UsageError(f"{name} {number}: expected a whole number from {allowed.start} to {allowed.stop - 1}")
     return number
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, as in `1 deal` and `2,000 deals`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def json_text(value: Any, indent: int | None = None) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pipeline.dataset.seeds import Seeds, read_seeds
+from pipeline.dataset.seeds import Seeds, check_span, read_seeds
 from pipeline.errors import ConfigError, UsageError
-from pipeline.game.deals import DATASET_SEEDS
+from pipeline.game.deals import check_numbering
 from pipeline.game.spelling import closest
 from pipeline.game.variants import MAIN_VARIANTS, Variant, load_variant, read_variant, variant_ids
 from pipeline.game.variants.table import FILE_BYTES
@@ -204,19 +204,20 @@ class Layers:
         """Return what a variant has to settle."""
         variant = self._variant(word)
         numbering = self.value("numbering", word)
-        if numbering not in variant.numberings:
-            has = ", ".join(variant.numberings)
-            raise self.error("numbering", f"{variant.id} has no numbering {numbering!r}; it has: {has}")
+        try:
+            check_numbering(variant, numbering)
+        except UsageError as error:
+            raise self.error("numbering", str(error)) from None
         seeds = self._seeds(word)
         if not seeds and need_seeds:
             flags = "--seeds A:B, --seeds-from FILE"
             if self.file.name:
                 raise UsageError(f"{self.file.name}: no seeds for {variant.id}: give it the key seeds, or give {flags}")
             raise UsageError(f"no seeds for {variant.id}: give {flags}, or a configuration")
-        allowed = DATASET_SEEDS[numbering]
-        if seeds and (seeds.first < allowed.start or seeds.last >= allowed.stop):
-            span = f"{allowed.start} to {allowed.stop - 1}"
-            raise self.error("seeds", f"seeds {seeds}: {numbering} numbers in a dataset go from {span}")
+        try:
+            check_span(seeds, numbering)
+        except UsageError as error:
+            raise self.error("seeds", str(error)) from None
         shard = self.value("shard")
         return Deals(variant, numbering, seeds.shard(*shard) if shard else seeds, self.value("nodes", word))
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from pipeline.dataset.store import Store
 from pipeline.errors import WinnableError
+from pipeline.game.numbers import counted
 from pipeline.runs import workers
 from pipeline.runs.chunks import Job
 from pipeline.runs.collect import Collector
@@ -98,10 +99,9 @@ def run(
             with contextlib.suppress(WinnableError) if sys.exc_info()[0] else contextlib.nullcontext():
                 manifest.write(summary, status)
             run_log.close()
-    noun = "deal" if summary.settled == 1 else "deals"
     seconds = f"{summary.seconds - summary.compiling:.1f} s"
     before = f", after {summary.compiling:.1f} s of compiling" if summary.compiling else ""
-    say(f"run {summary.run_id}: {summary.settled} {noun} settled in {seconds}{before}")
+    say(f"run {summary.run_id}: {counted(summary.settled, 'deal')} settled in {seconds}{before}")
     return summary
 
 

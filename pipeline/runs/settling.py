@@ -10,9 +10,9 @@ from typing import SupportsIndex, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.dataset.seeds import Seeds, given_seeds
+from pipeline.dataset.seeds import Seeds, check_span, given_seeds
 from pipeline.errors import UsageError
-from pipeline.game.deals import DATASET_SEEDS
+from pipeline.game.deals import check_numbering
 from pipeline.game.variants import Variant
 from pipeline.runs.executors import make_executor
 from pipeline.runs.flight import each
@@ -109,16 +109,11 @@ def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[SupportsInd
     UsageError
         The variant has no such numbering, the numbering no such number, or there are none; or these are no integers.
     """
-    if numbering not in variant.numberings:
-        raise UsageError(f"{variant.id} has no numbering {numbering!r}; it has: {', '.join(variant.numberings)}")
+    check_numbering(variant, numbering)
     wanted = given_seeds(seeds)
-    allowed = DATASET_SEEDS[numbering]
     if not wanted:
         raise UsageError("no seeds: there is nothing to settle")
-    if wanted.first < allowed.start or wanted.last >= allowed.stop:
-        raise UsageError(
-            f"seeds {wanted}: {numbering} numbers in a dataset go from {allowed.start} to {allowed.stop - 1}"
-        )
+    check_span(wanted, numbering)
     return wanted
 
 

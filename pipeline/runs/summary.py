@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pipeline.dataset.files import write_json
 from pipeline.dataset.store import Store
 from pipeline.errors import PartialFailure, SolverFault
+from pipeline.game.numbers import counted
 from pipeline.runs.chunks import Job
 from pipeline.runs.settings import RunSettings, usable_cores
 from pipeline.runs.stopping import SIGNALS, Signalled
@@ -103,8 +104,8 @@ def raise_if_failed(failed: Sequence[FailedDeal]) -> None:
     shown = faults or failed
     named = "; ".join(str(deal) for deal in shown[:5]) + ("; ..." if len(shown) > 5 else "")
     if faults:
-        raise SolverFault(f"solver fault in {_deals(len(faults))}, no row written: {named}")
-    raise PartialFailure(f"{_deals(len(shown))} failed, everything else is done: {named}")
+        raise SolverFault(f"solver fault in {counted(len(faults), 'deal')}, no row written: {named}")
+    raise PartialFailure(f"{counted(len(shown), 'deal')} failed, everything else is done: {named}")
 
 
 def new_run_id() -> str:
@@ -187,10 +188,6 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return versions
-
-
-def _deals(count: int) -> str:
-    return "1 deal" if count == 1 else f"{count} deals"
 
 
 def _now() -> str:
