@@ -7,6 +7,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from dataset_rows import a_table
+
+from pipeline.dataset.store import Partition, Store
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pipeline"
@@ -183,12 +186,14 @@ def test_a_worker_loads_no_pandas_and_no_pyarrow():
 
 
 def test_no_command_loads_pandas_for_pyarrow(tmp_path):
-    program = "import atexit, sys; atexit.register(lambda: print('pandas' in sys.modules)); sys.argv[0] = 'winnable'; "
+    store = Store(tmp_path)
+    with store.writing("test"):
+        store.add(Partition("spider-4", "native"), a_table([1, 2]))
+    program = "import atexit, sys; atexit.register(lambda: print('pandas' in sys.modules)); "
     program += "from pipeline.cli.main import main; main()"
-    command = [sys.executable, "-c", program, *("run", "--variant", "spider-4", "--seeds", "1:2", "--nodes", "1")]
-    command += ["--data", str(tmp_path), "--executor", "inline", "-q"]
+    command = [sys.executable, "-c", program, "export", "--data", str(tmp_path), "-q"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split()[-1] == "False"
+    assert (len(done.stdout.splitlines()), done.stdout.split()[-1]) == (4, "False")
 
 
 def test_every_dependency_is_used_and_every_use_is_declared():
