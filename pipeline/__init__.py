@@ -112,8 +112,8 @@ def settle(
     Raises
     ------
     UsageError
-        There is no such variant, numbering or seed, or no seed at all, or one is no integer; or `nodes` or `workers` is
-        no number that can be.
+        A variant, numbering or seed does not exist, no seed was given, or one is not an integer; or `nodes` or
+        `workers` is out of range.
     StoreError
         The dataset cannot be used.
     """

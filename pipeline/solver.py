@@ -40,7 +40,7 @@ class Outcome:
     Attributes
     ----------
     variant, numbering, seed
-        Which board; numbering and seed are None for one that is no numbered deal.
+        Which board; numbering and seed are None for a board without a number.
     verdict
         "won" (the line proves it), "lost" (proved by a complete search) or "unsettled" (at this limit).
     positions, expanded
@@ -114,9 +114,9 @@ class Solver:
         Raises
         ------
         UsageError
-            The limit is no such number.
+            The limit is not a whole number from 1 up.
         BoardError
-            It is no numbered deal, and cannot come about in a game; names the place (see `boards.check_board`).
+            It is not a numbered deal, and no game can reach it; names the place (see `boards.check_board`).
         SolverFault
             The engine's win does not replay; names the board.
         """

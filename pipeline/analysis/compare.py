@@ -116,12 +116,12 @@ def _settling(c: Comparison) -> str:
     counts = f"{more_b:,} deals are {c.aim} by B only, {more_a:,} by A only (exact McNemar p = {_p(c.paired.p_value)})"
     if discordant < FEWEST_DISCORDANT:
         few = f"below {FEWEST_DISCORDANT} no split is significant"
-        return f"Too few deals to tell where more are {c.aim}: {counts}; {few}."
+        return f"Too few deals to show where more are {c.aim}: {counts}; {few}."
     if c.paired.p_value < LEVEL:
         return f"More deals are {c.aim} by {'B' if more_b > more_a else 'A'}: {counts}."
     needed = deals_needed(more_a, more_b, c.paired.deals)
     advice = f"; if the split is real, about {needed:,} deals would show it" if needed else ""
-    return f"This sample does not tell where more are {c.aim}: {counts}{advice}."
+    return f"This sample does not show where more are {c.aim}: {counts}{advice}."
 
 
 def deals_needed(only_a: int, only_b: int, deals: int, power: float = 0.8) -> int | None:
@@ -165,7 +165,7 @@ def _effort(c: Comparison) -> str:
     if low == high == 1:
         return f"Both need exactly the same positions, {over}."
     if finding == "alike":
-        return f"This sample does not tell which needs fewer positions: B needs {times}, {over}."
+        return f"This sample does not show which needs fewer positions: B needs {times}, {over}."
     total = f"in sum {c.paired.ratio.total:.3f}"
     return f"B needs {'more' if finding == 'more' else 'fewer'} positions: {times}, {over}; {total}."
 

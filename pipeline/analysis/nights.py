@@ -133,8 +133,8 @@ def nights_page(reports: Path) -> str:
     nights = {date: points for date, points in nights.items() if points}
     labels = list(dict.fromkeys(label for date in reversed(nights) for label in nights[date]))
     trends = [_trend(place, label, nights) for place, label in enumerate(labels)]
-    made = environment(percent=percent, number=number, interval=interval_text)
-    return made.get_template("nights.html").render(
+    pages = environment(percent=percent, number=number, interval=interval_text)
+    return pages.get_template("nights.html").render(
         trends=trends, dates=list(reversed(nights)), nights=nights, generator=GENERATOR
     )
 

@@ -57,7 +57,7 @@ def report_page(report: Report, runs: Iterable[RunRecord] = (), night: NightHead
     labels = [entry.label for entry in report.variants]
     samples = [entry.sample for entry in report.variants]
     lines = _run_lines(report, runs)
-    made = environment(
+    pages = environment(
         percent=percent,
         number=number,
         limit=limit_text,
@@ -70,7 +70,7 @@ def report_page(report: Report, runs: Iterable[RunRecord] = (), night: NightHead
         losses=losses_text,
         command=command_for,
     )
-    return made.get_template("report.html").render(
+    return pages.get_template("report.html").render(
         entries=entries,
         others=[] if night else [load_variant(name) for name in variant_ids() if name not in settled],
         overview=Markup(overview_figure(samples, labels, "overview")) if len(samples) > 1 else None,

@@ -82,14 +82,14 @@ class Plans:
             Node limits and counts, the largest limit first; limit 0 for deals that no run planned.
         """
         lacking = (self.seeds if wanted is None else wanted).without(had)
-        found, counted, covered = [], 0, Seeds(())
+        by_limit, counted, covered = [], 0, Seeds(())
         for plan in self.by_limit:
             covered = Seeds.of([*covered.ranges, *plan.seeds.without(had).ranges])
             inside = _common(covered, lacking)
-            found.append((plan.node_limit, inside - counted))
+            by_limit.append((plan.node_limit, inside - counted))
             counted = inside
-        found.append((0, lacking.count - counted))
-        return tuple((node_limit, count) for node_limit, count in found if count)
+        by_limit.append((0, lacking.count - counted))
+        return tuple((node_limit, count) for node_limit, count in by_limit if count)
 
     def missing_by_run(self, had: npt.NDArray[np.int64], wanted: Seeds | None = None) -> list[int]:
         """Count for each run its deals without an outcome (see `missing`)."""
@@ -156,6 +156,6 @@ def planned(runs: Iterable[RunRecord]) -> dict[Partition, Plans]:
     }
 
 
-def _common(one: Seeds, other: Seeds) -> int:
+def _common(a: Seeds, b: Seeds) -> int:
     """Return the number of seeds in both."""
-    return one.count + other.count - Seeds.of([*one.ranges, *other.ranges]).count
+    return a.count + b.count - Seeds.of([*a.ranges, *b.ranges]).count

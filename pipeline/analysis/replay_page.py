@@ -27,7 +27,7 @@ def replay_page(board: Board, line: str) -> str:
     Raises
     ------
     LineError
-        It is no line, or a move is not legal; names the move.
+        It is not a line, or a move is not legal; names the move.
     """
     steps = readable_steps(board, line)
     frames = [_frame(position, number, played) for number, (played, position) in enumerate(walk(board, line))]

@@ -36,8 +36,8 @@ class Section:
 
 def sections(report: Report) -> list[Section]:
     """Lay a report out as tables narrow enough for a terminal."""
-    made = (_rates(report), _unfinished(report), _effort(report), _published(report))
-    return [section for section in made if section.rows]
+    tables = (_rates(report), _unfinished(report), _effort(report), _published(report))
+    return [section for section in tables if section.rows]
 
 
 def text_table(section: Section) -> str:

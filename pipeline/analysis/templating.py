@@ -11,7 +11,7 @@ import jinja2
 
 def environment(**filters: Callable[..., Any]) -> jinja2.Environment:
     """Return an environment with these filters, which escapes all text and refuses unknown names."""
-    made = jinja2.Environment(
+    pages = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -19,5 +19,5 @@ def environment(**filters: Callable[..., Any]) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters.update(filters)
-    return made
+    pages.filters.update(filters)
+    return pages

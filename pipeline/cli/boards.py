@@ -157,7 +157,7 @@ def game_from(path: Path, variant: Variant | None = None, *, unseen: bool = Fals
     Raises
     ------
     DataError
-        It is no text, or no board.
+        It is not text, or not a board.
     """
     from pipeline.game.forms import read_game
 

@@ -80,13 +80,13 @@ def hint(
     if fillings is not None or draw is not None:
         raise UsageError("--fillings and --draw are for boards with unseen cards (XX); this one has none")
     with boards.solving([board.variant], verbosity, f"still at it: up to {limit:,} positions"):
-        found = hints.hint(board, limit)
+        answer = hints.hint(board, limit)
     if output_format == "text":
-        click.echo(_hint_text(found), nl=False)
+        click.echo(_hint_text(answer), nl=False)
     else:
         from pipeline.game.forms import cards_beside
 
-        click.echo(records.to_json(hints.hint_json(found) | cards_beside(board)), nl=False)
+        click.echo(records.to_json(hints.hint_json(answer) | cards_beside(board)), nl=False)
 
 
 def _answer_stream(limit: int, rules: Variant | None, verbosity: int) -> None:
@@ -104,42 +104,43 @@ def _advise(
 
     count = advice.FILLINGS if fillings is None else fillings
     with boards.solving([board.variant], verbosity, f"still at it: {count:,} fillings of the unseen cards"):
-        found = advice.advise(board, count, 1 if draw is None else draw, limit)
+        answer = advice.advise(board, count, 1 if draw is None else draw, limit)
     if output_format == "text":
-        click.echo(_advice_text(found))
+        click.echo(_advice_text(answer))
     else:
-        click.echo(records.to_json(advice.advice_json(found)), nl=False)
+        click.echo(records.to_json(advice.advice_json(answer)), nl=False)
 
 
-def _advice_text(found: Advice) -> str:
+def _advice_text(answer: Advice) -> str:
     from pipeline.pools.advice import ASSUMED
 
-    start = found.start
+    start = answer.start
     lines = [
-        f"{records.counted(found.unseen, 'unseen card')} dealt {found.fillings:,} times at random (draw {found.draw}): "
-        f"{start.won:,} won, {start.lost:,} lost, {start.unsettled:,} unsettled at {found.node_limit:,} positions",
+        f"{records.counted(answer.unseen, 'unseen card')} dealt {answer.fillings:,} times at random "
+        f"(draw {answer.draw}): {start.won:,} won, {start.lost:,} lost, {start.unsettled:,} unsettled at "
+        f"{answer.node_limit:,} positions",
         "fillings won  95% interval  unsettled  begins  move",
     ]
-    for tally in found.moves:
+    for tally in answer.moves:
         rate = tally.rate
         low, high = rate.interval
         lines.append(
             f"{rate.proved:11.0%}  {low:6.0%} to {high:3.0%}  {tally.unsettled:9,}  {tally.begins:6,}  {tally.text}"
         )
-    if not found.moves:
+    if not answer.moves:
         lines.append("no legal moves")
     return "\n".join([*lines, "begins: wins found that begin with the move", f"assumed: {ASSUMED}"])
 
 
-def _hint_text(found: Hint) -> str:
-    outcome = found.outcome
+def _hint_text(answer: Hint) -> str:
+    outcome = answer.outcome
     searched = f"{outcome.positions:,} positions"
     if outcome.verdict == "lost":
-        return f"lost: no line wins from here (proved by {searched})\n{boards.about_stock(found.board)}"
+        return f"lost: no line wins from here (proved by {searched})\n{boards.about_stock(answer.board)}"
     if outcome.verdict == "won":
-        if found.move is None:
+        if answer.move is None:
             return "won already: nothing is left to do\n"
-        return f"{found.text}\nfirst of the {outcome.moves} moves of a win (found within {searched})\n"
-    if found.move is None:
+        return f"{answer.text}\nfirst of the {outcome.moves} moves of a win (found within {searched})\n"
+    if answer.move is None:
         return f"unsettled: no win found within {searched}, and no move to try\n"
-    return f"unsettled: no win found within {searched}; the engine's best try, not proved to win:\n{found.text}\n"
+    return f"unsettled: no win found within {searched}; the engine's best try, not proved to win:\n{answer.text}\n"

@@ -194,27 +194,27 @@ def verify(file: Path, verbosity: int) -> None:
     from pipeline.errors import DataError, SolverFault
     from pipeline.pools.pool import content_fault, faults, read_pool
 
-    found = read_pool(file, check=False)
-    variant = _named(file, found)
-    with counting(len(found.rows), "deal", verbosity) as advance:
-        wrong = list(faults(found, variant, advance))
+    pool_ = read_pool(file, check=False)
+    variant = _named(file, pool_)
+    with counting(len(pool_.rows), "deal", verbosity) as advance:
+        wrong = list(faults(pool_, variant, advance))
     broken = [fault for fault in wrong if fault.replay]
     if broken:
         which = "1 line does" if len(broken) == 1 else f"{len(broken)} lines do"
         raise SolverFault(f"{file}: {which} not replay: seed {broken[0].seed}: {broken[0].text}")
     if wrong:
         raise DataError(f"{file}: {records.counted(len(wrong), 'wrong row')}: seed {wrong[0].seed}: {wrong[0].text}")
-    if fault := content_fault(found):
+    if fault := content_fault(pool_):
         raise DataError(f"{file}: {fault}")
-    click.echo(f"{file}: all {len(found.rows)} lines replay; cards, counts and checksum are right")
+    click.echo(f"{file}: all {len(pool_.rows)} lines replay; cards, counts and checksum are right")
 
 
-def _named(file: Path, found: Pool) -> Any:
+def _named(file: Path, pool_: Pool) -> Any:
     """Return the pool's variant; an error names the file."""
     from pipeline.errors import DataError
 
     try:
-        return found.variant()
+        return pool_.variant()
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
 
@@ -234,9 +234,9 @@ def show(file: Path, output_format: str) -> None:
     from pipeline.pools.difficulty import LEVELS
     from pipeline.pools.pool import read_pool
 
-    found = read_pool(file)
-    levels = Counter(row.difficulty for row in found.rows)
-    header = asdict(found.header)
+    pool_ = read_pool(file)
+    levels = Counter(row.difficulty for row in pool_.rows)
+    header = asdict(pool_.header)
     header.pop("rules")
     if output_format == "json":
         click.echo(
@@ -249,7 +249,7 @@ def show(file: Path, output_format: str) -> None:
         )
         click.echo(f"{key.replace('_', ' ')}: {text}")
     for level in LEVELS:
-        rows = [row for row in found.rows if row.difficulty == level]
+        rows = [row for row in pool_.rows if row.difficulty == level]
         mean = f", {sum(row.moves for row in rows) / len(rows):.1f} moves on average" if rows else ""
         click.echo(f"difficulty {level}: {records.counted(len(rows), 'deal')}{mean}")
 
@@ -282,9 +282,9 @@ def sample(
 
     options.check_place("--out", out)
     form = options.form_of(output_format, out, ("numbers", "json", "csv"))
-    found = pools.read_pool(file)
-    rows = pools.sample(found, count, levels, secrets.randbits(64) if draw is None else draw)
-    _write(pools.render(found, rows, form), out)
+    pool_ = pools.read_pool(file)
+    rows = pools.sample(pool_, count, levels, secrets.randbits(64) if draw is None else draw)
+    _write(pools.render(pool_, rows, form), out)
 
 
 @pool.command()
@@ -305,8 +305,8 @@ def export(file: Path, output_format: str | None, out: Path | None) -> None:
 
     options.check_place("--out", out)
     form = options.form_of(output_format, out, ("json", "csv", "numbers"))
-    found = pools.read_pool(file)
-    _write(pools.render(found, found.rows, form), out)
+    pool_ = pools.read_pool(file)
+    _write(pools.render(pool_, pool_.rows, form), out)
 
 
 def _write(text: str, out: Path | None) -> None:
@@ -323,12 +323,12 @@ def _date(_context: click.Context, _param: click.Parameter, text: str | None) ->
     if text is None:
         return datetime.datetime.now(datetime.UTC).date()
     try:
-        found = datetime.date.fromisoformat(text)
+        date = datetime.date.fromisoformat(text)
     except ValueError:
         raise click.BadParameter(f"{text!r} is not a valid date: expected one like 2026-11-30") from None
-    if found.isoformat() != text:
-        raise click.BadParameter(f"{text!r} is not a valid date: expected {found.isoformat()}")
-    return found
+    if date.isoformat() != text:
+        raise click.BadParameter(f"{text!r} is not a valid date: expected {date.isoformat()}")
+    return date
 
 
 @click.command()
@@ -353,14 +353,14 @@ def daily(variant: str, date: datetime.date, output_format: str, verbosity: int)
 
     (rules,) = options.chosen_variants((variant,))
     if days.is_frozen(rules, date):
-        found = days.daily(rules, date)
+        day = days.daily(rules, date)
     else:
         options.message(f"{rules.id} {date}: not fixed, another release may choose another deal; searching", verbosity)
         with boards.solving([rules], verbosity, "still looking"):
-            found = days.daily(rules, date)
+            day = days.daily(rules, date)
     if output_format == "json":
-        click.echo(records.to_json(days.daily_json(found)), nl=False)
+        click.echo(records.to_json(days.daily_json(day)), nl=False)
     elif output_format == "numbers":
-        click.echo(found.board.seed)
+        click.echo(day.board.seed)
     else:
-        click.echo(f"# daily deal of {date}\n{board_text(found.board)}", nl=False)
+        click.echo(f"# daily deal of {date}\n{board_text(day.board)}", nl=False)

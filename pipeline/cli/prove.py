@@ -39,15 +39,15 @@ def prove(asked: boards.Asked, out: Path, nodes: int | None, verbosity: int) -> 
     limit = options.setting("nodes", nodes, DEFAULT_LIMIT)
     with boards.solving([board.variant], verbosity, PATIENCE):
         outcome = Solver().solve(board, limit)
-        found = certificate_of(board) if outcome.verdict == "lost" else None
+        certificate = certificate_of(board) if outcome.verdict == "lost" else None
     if outcome.verdict != "lost":
         within = f" within {limit:,} positions" if outcome.verdict == "unsettled" else ""
         click.echo(f"{describe(board)}: {outcome.verdict}{within}; nothing is written")
-    elif found is None:
+    elif certificate is None:
         click.echo(f"{describe(board)}: lost, but the certificate would be too large; nothing is written")
     else:
-        write_certificate(out, found)
-        size = f"{_counted(len(found.boards), len(found.witnesses))}, {out.stat().st_size:,} bytes"
+        write_certificate(out, certificate)
+        size = f"{_counted(len(certificate.boards), len(certificate.witnesses))}, {out.stat().st_size:,} bytes"
         click.echo(f"{describe(board)}: lost, {size}")
 
 

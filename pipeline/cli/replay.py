@@ -52,23 +52,21 @@ def replay(
     if html is not None and (first is not None or last is not None or output_format == "json"):
         raise UsageError("--html shows the whole line as a page; leave out --from, --to and --format json")
     options.check_place("--html", html)
-    board, found = asked.game()
-    if line is not None and found is not None:
+    board, beside = asked.game()
+    if line is not None and beside is not None:
         raise UsageError("the board came with a line; leave out --line")
-    found = found if line is None else line
-    if found is None:
-        found = _line_of(board, nodes, verbosity)
+    moves = line if line is not None else beside if beside is not None else _line_of(board, nodes, verbosity)
     if shorten:
-        from pipeline.game.shorten import shorten as shortest
+        from pipeline.game.shorten import shorten as shortened
 
-        found = shortest(board, found)
+        moves = shortened(board, moves)
     if html is not None:
         from pipeline.analysis.replay_page import replay_page
 
-        html.write_text(replay_page(board, found), encoding="utf-8")
+        html.write_text(replay_page(board, moves), encoding="utf-8")
         options.message(f"wrote {html}", verbosity)
         return
-    frames = _frames(board, found, first, last)
+    frames = _frames(board, moves, first, last)
     if output_format == "json":
         click.echo(records.to_json(frames), nl=False)
     else:

@@ -86,14 +86,14 @@ def report(
     runs = read_runs(store)
     games, chosen = options.chosen_variants(variants), options.chosen_seeds(seeds, seeds_from)
     samples = read_samples(store, runs, variants=games, numbering=numbering, seeds=chosen)
-    made = report_of(samples, within)
+    result = report_of(samples, within)
     if out is None:
-        click.echo(render(made, runs, output_format or "table"), nl=False)
+        click.echo(render(result, runs, output_format or "table"), nl=False)
         return
     out.mkdir(parents=True, exist_ok=True)
     for name in FILES if output_format is None else [output_format]:
         path = out / FILES.get(name, "report.txt")
-        path.write_text(render(made, runs, name), encoding="utf-8")
+        path.write_text(render(result, runs, name), encoding="utf-8")
         options.message(f"wrote {path}", verbosity)
     if exceptions is not None:
         from pipeline.analysis.exceptions import write_exceptions
@@ -102,10 +102,10 @@ def report(
         write_exceptions(store, partitions, exceptions, out / "exceptions.csv", chosen)
         options.message(f"wrote {out / 'exceptions.csv'}", verbosity)
     if output_format is None:
-        click.echo(render(made, runs, "table"), nl=False)
+        click.echo(render(result, runs, "table"), nl=False)
 
 
-def render(made: Report, runs: list[RunRecord], form: str) -> str:
+def render(result: Report, runs: list[RunRecord], form: str) -> str:
     """Return a report in one of `FORMATS`; the page also lists the runs."""
     from pipeline.analysis import tables
     from pipeline.analysis.report import report_json
@@ -113,11 +113,11 @@ def render(made: Report, runs: list[RunRecord], form: str) -> str:
     if form == "html":
         from pipeline.analysis.page import report_page
 
-        return report_page(made, runs)
+        return report_page(result, runs)
     if form == "json":
-        return records.to_json(report_json(made))
+        return records.to_json(report_json(result))
     forms = {"table": tables.text_report, "markdown": tables.markdown_report, "csv": tables.csv_report}
-    return forms[form](made)
+    return forms[form](result)
 
 
 @click.command()
@@ -151,7 +151,7 @@ def compare(a: str, b: str, nodes: int | None, output_format: str, verbosity: in
 
     On the deals both have, it shows which side settles more (of two variants, which is won more), with the discordant
     deals and McNemar's exact test, and the positions of B over those of A with a 95% interval, and says in words what
-    the sample tells. Of one variant, a deal that is won in one and lost in the other is a solver fault (exit 4).
+    follows. Of one variant, a deal that is won in one and lost in the other is a solver fault (exit 4).
 
     \b
     Examples:
@@ -169,17 +169,17 @@ def compare(a: str, b: str, nodes: int | None, output_format: str, verbosity: in
     else:
         sides = [_side(text, flags, nodes, verbosity) for text in (a, b)]
     try:
-        found = [
+        comparisons = [
             comparing.compare(side, sides[1][label], f"{a} and {b}/{label}" if two else label, nodes=nodes)
             for label, side in sides[0].items()
             if label in sides[1]
         ]
     except ValueError as error:
         raise DataError(f"{a} and {b}: {error}") from error
-    if not found:
+    if not comparisons:
         raise DataError(f"{a} and {b} have no variant in common")
-    click.echo(comparing.render(found, a, b, output_format), nl=False)
-    clash = [f"{one.label} {seed}" for one in found for seed in one.contradictions]
+    click.echo(comparing.render(comparisons, a, b, output_format), nl=False)
+    clash = [f"{comparison.label} {seed}" for comparison in comparisons for seed in comparison.contradictions]
     if clash:
         raise SolverFault(f"won in one and lost in the other: {', '.join(clash[:5])}")
 

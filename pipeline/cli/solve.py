@@ -267,13 +267,13 @@ def bench(seconds: float, output_format: str, verbosity: int) -> None:
     with boards.solving([load_variant("spider-4")], verbosity, f"measuring for {seconds:g} seconds"):
         from pipeline.engine.bench import signature, speed
 
-        found = signature()
+        computed = signature()
         measured = speed(seconds)
     rate = round(measured.positions / measured.seconds)
     if output_format == "json":
-        click.echo(json.dumps({"signature": found, "positions_per_second": rate}))
+        click.echo(json.dumps({"signature": computed, "positions_per_second": rate}))
     else:
-        click.echo(f"signature: {found}")
+        click.echo(f"signature: {computed}")
         click.echo(f"positions per second: {rate:,} (spider-4, one thread, {measured.seconds:.1f} s of CPU time)")
-    if found != SIGNATURE:
-        raise SolverFault(f"bench mismatch: this machine computes {found}, the version was published with {SIGNATURE}")
+    if computed != SIGNATURE:
+        raise SolverFault(f"bench mismatch: this machine computes {computed}, the version's signature is {SIGNATURE}")

@@ -1,4 +1,4 @@
-"""Boards: a variant's cards as they lie on the table, and which of them can come about in a game."""
+"""Boards: a variant's cards as they lie on the table, and which of them a game can reach."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Board:
     variant
         The rules.
     numbering, seed
-        Which numbered deal it is; None where it is none.
+        The numbered deal; None for any other board.
     columns
         Cards of each column, bottom to top.
     face_down
@@ -54,7 +54,7 @@ class Board:
 
     @property
     def name(self) -> str | None:
-        """The deal's name, ``spider-4/pysol/14934``; None where it is no numbered deal."""
+        """The deal's name, ``spider-4/pysol/14934``; None for a board without a number."""
         return None if self.seed is None else f"{self.variant.id}/{self.numbering}/{self.seed}"
 
 
@@ -67,7 +67,7 @@ def gone_cards(board: Board) -> list[int]:
 def full_deck(variant: Variant, cards: Iterable[int]) -> Counter[int]:
     """Return how many of each card the game has, in the suits that its cards show.
 
-    One suit may be any, and so may two: programs differ. Suits that are gone altogether are told as spades and hearts.
+    One suit may be any, and so may two: programs differ. Suits that have left altogether count as spades and hearts.
     Three suits are clubs, hearts and twice as many spades.
     """
     if variant.suits == 3:
@@ -94,7 +94,7 @@ def never_deals(board: Board) -> bool:
 
 
 def check_board(board: Board, *, unseen: bool = False) -> None:
-    """Refuse a board that cannot come about in a game.
+    """Refuse a board that no game can reach.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _check_shape(board: Board, unseen: bool) -> None:
     for place, cards in places:
         if not unseen and UNSEEN in cards:
             count = f"{cards.count(UNSEEN)} unseen card{'' if cards.count(UNSEEN) == 1 else 's'} (XX)"
-            raise BoardError(f"{place}: {count}; only a hint can be had for a board with cards unknown")
+            raise BoardError(f"{place}: {count}; only hint takes a board with unseen cards")
         for card in cards:
             if card != UNSEEN and not (0 <= card >> 4 < len(SUITS) and ACE <= card & 15 <= KING):
                 raise BoardError(f"{place}: {card} is not a card: expected its suit, 0 to 3, times 16 plus its rank")
@@ -144,8 +144,8 @@ def _check_shape(board: Board, unseen: bool) -> None:
 def _refuse_sets(board: Board) -> None:
     """Refuse a board with a complete set face up in a column, on top of it or under other cards.
 
-    No game comes to that: a set leaves when its last card comes to lie on it, before anything is laid on that. With
-    some of its cards face down it is no set yet. (A numbered deal may show one, if its columns are that long.)
+    No game reaches that: a set leaves as soon as its last card is laid on it. Thirteen cards of which some lie face
+    down are not a set yet. (A numbered deal may show one, if its columns are that long.)
     """
     whole = sequences(board.variant.sets, board.variant.wrap)
     for number, (cards, down) in enumerate(zip(board.columns, board.face_down, strict=True), 1):

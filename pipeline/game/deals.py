@@ -31,7 +31,7 @@ def deal(variant: Variant | str, seed: SupportsIndex, numbering: str = "native")
     Raises
     ------
     UsageError
-        There is no such variant, it has no such numbering, or the numbering no such number.
+        The variant, the numbering or the number does not exist.
     """
     seed = whole_number("seed", seed)
     if isinstance(variant, str):
@@ -73,7 +73,7 @@ def read_number(text: str, numbering: str | None = None) -> tuple[str, int]:
     Raises
     ------
     UsageError
-        It is no such number, or begins with ms in a numbering that has none.
+        It is not a number of that form, or begins with ms in a numbering without Microsoft numbers.
     """
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
@@ -96,9 +96,9 @@ def named_deal(name: str) -> Board:
     Raises
     ------
     UsageError
-        It is no such name, or there is no such deal.
+        The text is not of that form, or the deal does not exist.
     VariantError
-        The file of a variant of one's own cannot be read.
+        The file of a custom variant cannot be read.
     """
     parts = name.strip().rsplit("/", 2) if isinstance(name, str) else ()
     if len(parts) != 3:

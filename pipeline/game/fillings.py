@@ -32,7 +32,7 @@ def fillings(board: Board, count: int, draw: int) -> Iterator[Board]:
     Raises
     ------
     BoardError
-        The board cannot come about in a game, whatever the unseen cards are.
+        No game can reach the board, whatever the unseen cards are.
     """
     check_board(board, unseen=True)
     seen = Counter(card for cards in (*board.columns, board.stock) for card in cards if card != UNSEEN)

@@ -50,7 +50,7 @@ def board_text(board: Board) -> str:
 
 
 def identity_json(board: Board) -> dict[str, Any]:
-    """Return which board it is as a JSON object; all but the variant is null where it is no numbered deal."""
+    """Return which board it is as a JSON object; all but the variant is null for a board without a number."""
     return {
         "variant": board.variant.id,
         "numbering": board.numbering,
@@ -118,7 +118,7 @@ def read_board(text: str, *, variant: Variant | None = None, name: str = "<text>
 def read_game(text: str, *, variant: Variant | None = None, name: str = "<text>", unseen: bool = False) -> Game:
     """Return the board of a text, and the line in it.
 
-    Numbering and seed stay with the deal they name. They are left out of a position that its game comes to, and where
+    Numbering and seed stay with the deal they name. They are left out of later positions of its game, and where
     `variant` stands for another one than the text names.
 
     Parameters
@@ -135,7 +135,7 @@ def read_game(text: str, *, variant: Variant | None = None, name: str = "<text>"
     Raises
     ------
     BoardError
-        It is no board, or its cards are not those of the game, or not those of the deal whose number it names; names
+        It is not a board, or its cards are not those of the game or of the deal whose number it names; names
         the place, the value and what would be right.
     """
     try:
@@ -263,7 +263,7 @@ def _is_texts(value: object) -> bool:
 def _numbered(fields: dict[str, Any], variant: Variant | None) -> Board:
     """Return the numbered deal that fields without columns name.
 
-    A deal's name in a text gives no file of one's own: what strangers send must not say what is read.
+    A deal's name in a text cannot name a file: what strangers send must not decide what is read.
     """
     name, game, said, seed = (fields.get(key) for key in ("deal", "variant", "numbering", "seed"))
     if name is not None:
@@ -329,7 +329,7 @@ def _named_variant(name: object) -> Variant:
     if not isinstance(name, str):
         raise BoardError("variant is missing: the text does not name its game: give --variant V")
     if name not in variant_ids():
-        near = closest(name, variant_ids()) or "; one of your own goes by its file: --variant FILE.toml"
+        near = closest(name, variant_ids()) or "; for one of your own give its file: --variant FILE.toml"
         raise BoardError(f"variant: {name!r:.60} is not a packaged variant{near}")
     return load_variant(name)
 
@@ -376,7 +376,7 @@ def _named_deal(board: Board, named: object) -> Board:
 
 
 def _contradiction(board: Board, dealt: Board) -> str | None:
-    """Say where a board is no position of a deal's game; None if it may be one."""
+    """Return the place where a board contradicts the game of a deal; None if it may be a position of that game."""
     if board.stock != dealt.stock[len(dealt.stock) - len(board.stock) :]:
         return "the stock"
     for number, (cards, down) in enumerate(zip(board.columns, board.face_down, strict=True)):

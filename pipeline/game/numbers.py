@@ -17,7 +17,7 @@ def whole_number(name: str, value: Any, allowed: range | None = None) -> int:
     Raises
     ------
     UsageError
-        It is no integer, and a float is none, whatever its value; or it is none of those allowed.
+        It is not an integer (a float never is, whatever its value), or not one of those allowed.
     """
     # numpy's own would overflow in the arithmetic of deals, and make `in` look through all of a range.
     try:

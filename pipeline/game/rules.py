@@ -41,7 +41,7 @@ class Event(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The record of a move: what `Position.undo` needs, and what there is to tell about it.
+    """The record of a move: what `Position.undo` needs, and what a text says of it.
 
     Attributes
     ----------
@@ -286,7 +286,7 @@ def replay(board: Board, line: Iterable[Move] | str) -> Position:
 
 
 class Win(NamedTuple):
-    """What a won line comes to: its moves, deals included; the deals among them; its Spider score."""
+    """The counts of a won line: its moves, deals included; the deals among them; its Spider score."""
 
     moves: int
     deals: int
@@ -294,7 +294,7 @@ class Win(NamedTuple):
 
 
 def win_of(board: Board, line: str | Sequence[int]) -> Win:
-    """Return what a won line comes to, its text or the engine's numbers of its moves given.
+    """Return the counts of a won line, its text or the engine's numbers of its moves given.
 
     The last deal of a line may complete several sets at once, more than the game needs: each of them scores.
 

@@ -25,13 +25,13 @@ def sequences(kind: str, wrap: bool) -> Sequences:
     """Return the sequences of a kind, ``"suit"``, ``"colour"`` or ``"any"``; a King follows an Ace where they wrap."""
     fold = bytes(suit_group(kind, card >> 4 & 3) << 4 | card & 15 for card in range(256))
     ranks = [*range(KING, 0, -1)] * 2
-    found = set()
+    cards = set()
     for group in {suit_group(kind, suit) for suit in range(4)}:
         for first in range(SET_SIZE):
             for length in range(1, SET_SIZE + 1 if wrap else SET_SIZE + 1 - first):
-                found.add(bytes(group << 4 | rank for rank in ranks[first : first + length]))
-    whole = frozenset(sequence for sequence in found if len(sequence) == SET_SIZE)
-    return Sequences(None if kind == "suit" else fold, frozenset(found), whole)
+                cards.add(bytes(group << 4 | rank for rank in ranks[first : first + length]))
+    whole = frozenset(sequence for sequence in cards if len(sequence) == SET_SIZE)
+    return Sequences(None if kind == "suit" else fold, frozenset(cards), whole)
 
 
 def suit_group(kind: str, suit: int) -> int:

@@ -63,7 +63,7 @@ class ShortcutSearch:
         return columns if self.ordered else sorted(columns)
 
     def _search(self, state: State, made: int, misplaced: int) -> bool:
-        """Search from a position `made` moves from the start, with so many cards not where they are to lie."""
+        """Search from a position `made` moves from the start, with `misplaced` cards not where they are to lie."""
         if not misplaced and state.gone == self.goal.gone and self._columns_of(state) == self.wanted_columns:
             self.end = state
             return True

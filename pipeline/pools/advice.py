@@ -119,7 +119,7 @@ def advise(
     UsageError
         `count` is not from 1 to 100,000, or `draw` or `node_limit` is out of range.
     BoardError
-        The board cannot come about in a game, whatever the unseen cards are.
+        No game can reach the board, whatever the unseen cards are.
     """
     count = whole_number("count", count, range(1, MOST_FILLINGS + 1))
     draw = whole_number("draw", draw, range(2**63))
@@ -140,7 +140,7 @@ def _tallies(board: Board) -> Iterator[Tally]:
 
 
 def _judge(advice: Advice, filled: Board, solver: Solver) -> None:
-    """Solve a filling and the positions after each move, where the one does not tell the other."""
+    """Solve a filling and the positions after each move, unless the first verdict decides the second."""
     outcome = solver.solve(filled, advice.node_limit)
     advice.start.count(outcome.verdict)
     best = parse_line(outcome.line)[:1] if outcome.line else []

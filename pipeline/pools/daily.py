@@ -52,7 +52,7 @@ class Daily:
 
 
 def candidate(variant_id: str, date: datetime.date, skipped: int) -> int:
-    """Return the seed of a day after so many skipped ones, 0 for the one it begins with."""
+    """Return the candidate seed of a day after `skipped` others; 0 gives the first."""
     digest = hashlib.sha256(f"winnable daily {variant_id} {date.isoformat()}".encode("ascii")).hexdigest()
     return int(digest[:13], 16) + skipped
 
@@ -77,7 +77,7 @@ def daily(variant: Variant | str, date: datetime.date | str, solver: Solver | No
     Raises
     ------
     UsageError
-        There is no such variant, or the text is not a date.
+        The variant does not exist, or the text is not a date.
     DataError
         The shipped data are damaged, or no candidate is proved winnable.
     """

@@ -82,7 +82,7 @@ def hint(board: Board, node_limit: int = HINT_LIMIT, solver: Solver | None = Non
     Raises
     ------
     BoardError
-        It is no numbered deal, and cannot come about in a game.
+        It is not a numbered deal, and no game can reach it.
     SolverFault
         The line found does not replay.
     """
@@ -144,10 +144,10 @@ class Guide:
                 self._lines.remove(followed)
                 self._lines.append(followed)
                 return self._continued(board, rest)
-        found = hint(board, self.node_limit, self.solver)
-        if found.line:
-            self._lines.append(_Followed(board, found.line))
-        return found
+        answer = hint(board, self.node_limit, self.solver)
+        if answer.line:
+            self._lines.append(_Followed(board, answer.line))
+        return answer
 
     def _continued(self, board: Board, rest: list[Move]) -> Hint:
         variant, line = board.variant, encode_line(rest)
@@ -156,12 +156,12 @@ class Guide:
 
 
 class _Followed:
-    """A winning line and the positions it comes to, neither the first nor the won one among them."""
+    """A winning line and its positions, without the first and the won one."""
 
     def __init__(self, board: Board, line: str) -> None:
         self._rules = _rules_key(board.variant)
         self._moves = parse_line(line)
-        # By position how many moves were played: the last time, should the line come to it twice.
+        # By position how many moves were played: the last time, should the line reach it twice.
         self._played = {_position_key(position): made for made, (_, position) in enumerate(walk(board, line))}
         self._played = {key: made for key, made in self._played.items() if 0 < made < len(self._moves)}
 
@@ -178,12 +178,12 @@ def _rules_key(variant: Variant) -> tuple[str, str]:
 
 
 def _position_key(position: Board | Position) -> bytes:
-    """Return all that makes a position the same within a variant; 255 is no card."""
+    """Return all that makes a position the same within a variant; 255 is not a card."""
     columns = b"\xff".join(map(bytes, position.columns))
     return b"\xff".join((columns, bytes((*position.face_down, position.sets_done)), bytes(position.stock)))
 
 
-def hint_json(found: Hint) -> dict[str, Any]:
+def hint_json(hinted: Hint) -> dict[str, Any]:
     """Return a hint as a JSON object.
 
     `line` is the whole line that wins from here as compact text, null unless won; `moves` counts its moves.
@@ -192,5 +192,5 @@ def hint_json(found: Hint) -> dict[str, Any]:
     `move` is null without a move; else `proved` says whether it begins a winning line, and the rest which move it is
     (see `step_json`).
     """
-    outcome = found.outcome
-    return identity_json(found.board) | outcome.found() | {"moves": outcome.moves, "move": found.step}
+    outcome = hinted.outcome
+    return identity_json(hinted.board) | outcome.found() | {"moves": outcome.moves, "move": hinted.step}

@@ -110,19 +110,19 @@ class Pool:
         try:
             rules: dict[str, Any] = {key: _frozen(value) for key, value in header.rules.items()}
             variant = Variant(header.variant, header.variant, numberings=(header.numbering,), **rules)
-            found = variant.rules_hash
+            rules_hash = variant.rules_hash
         except (TypeError, ValueError) as error:
             raise DataError(f"field 'rules': not the rules of a game: {error}") from None
-        if found != header.rules_hash:
+        if rules_hash != header.rules_hash:
             raise DataError(
-                f"field 'rules_hash': {header.rules_hash!r} is not the hash of the rules in the pool: expected {found}"
+                f"field 'rules_hash': {header.rules_hash!r} is not the hash of the pool's rules: expected {rules_hash}"
             )
         if header.variant not in variant_ids():
             return variant
         known = load_variant(header.variant)
-        if known.rules_hash != found:
+        if known.rules_hash != rules_hash:
             raise DataError(
-                f"field 'rules_hash': {found!r} is not the hash of this program's {header.variant}: expected "
+                f"field 'rules_hash': {rules_hash!r} is not the hash of this program's {header.variant}: expected "
                 f"{known.rules_hash}; build the pool again"
             )
         return known
@@ -228,9 +228,9 @@ def content_fault(pool: Pool) -> str | None:
     """Return how rows and header disagree; None if they agree."""
     if len(pool.rows) != pool.header.deals:
         return f"field 'deals': {pool.header.deals} is not the number of rows: expected {len(pool.rows)}"
-    found = sha256(pool.rows)
-    if found != pool.header.sha256:
-        return f"field 'sha256': {pool.header.sha256[:16]}... is not the digest of the rows: expected {found[:16]}..."
+    digest = sha256(pool.rows)
+    if digest != pool.header.sha256:
+        return f"field 'sha256': {pool.header.sha256[:16]}... is not the digest of the rows: expected {digest[:16]}..."
     return None
 
 

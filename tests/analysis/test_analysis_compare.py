@@ -66,8 +66,8 @@ def test_only_common_deals_count():
         ),
         ("w" * 90 + "u" * 10, "w" * 100, "More deals are settled by B: 10 deals are settled by B only, 0 by A only"),
         ("w" * 100, "w" * 90 + "u" * 10, "More deals are settled by A"),
-        ("w" * 93 + "u" * 7, "u" * 4 + "w" * 96, "does not tell"),
-        ("w" * 95 + "u" * 5, "u" * 5 + "w" * 95, "does not tell"),
+        ("w" * 93 + "u" * 7, "u" * 4 + "w" * 96, "does not show"),
+        ("w" * 95 + "u" * 5, "u" * 5 + "w" * 95, "does not show"),
     ],
 )
 def test_the_verdict_in_words(a, b, words):
@@ -83,7 +83,7 @@ def test_effort_in_words():
     assert comparing.compare(base, side("w" * 60, more), "x").conclusions[1].startswith("B needs more positions")
     assert comparing.compare(side("w" * 60, more), base, "x").conclusions[1].startswith("B needs fewer positions")
     swapped = side("w" * 60, even[::-1])
-    assert "does not tell" in comparing.compare(base, swapped, "x").conclusions[1]
+    assert "does not show" in comparing.compare(base, swapped, "x").conclusions[1]
     assert "No deal was settled by both" in comparing.compare(side("u"), side("u"), "x").conclusions[1]
 
 

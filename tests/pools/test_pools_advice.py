@@ -44,7 +44,7 @@ def test_unseen_cards_are_read_and_written():
     assert read_board(board_text(board), unseen=True) == board
     assert read_board(json.dumps(board_json(board)), unseen=True) == board
     assert read_board(UNSEEN_BOARD.replace("XX", "??"), unseen=True) == board
-    with pytest.raises(BoardError, match=r"column 1: 5 unseen cards \(XX\); only a hint"):
+    with pytest.raises(BoardError, match=r"column 1: 5 unseen cards \(XX\); only hint takes"):
         read_board(UNSEEN_BOARD)
 
 

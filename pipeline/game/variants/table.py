@@ -77,7 +77,7 @@ def _toml(value: object) -> str:
 
 
 def parse_toml(path: Path) -> dict[str, Any]:
-    """Return a TOML file's contents; raises VariantError if there is none to read."""
+    """Return a TOML file's contents; raises VariantError if it cannot be read."""
     try:
         with path.open("rb") as file:
             raw = file.read(FILE_BYTES + 1)
@@ -85,7 +85,7 @@ def parse_toml(path: Path) -> dict[str, Any]:
             raise VariantError(f"{path}: larger than {FILE_BYTES:,} bytes; not a variant")
         return tomllib.loads(raw.decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise VariantError(f"{path}: cannot be read: {reason}") from error
     except tomllib.TOMLDecodeError as error:
         raise VariantError(f"{path}: not TOML: {error}") from error
