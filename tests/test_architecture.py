@@ -7,7 +7,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from dataset_rows import a_table
 
 from pipeline.dataset.store import Partition, Store
 
@@ -186,6 +185,8 @@ def test_a_worker_loads_no_pandas_and_no_pyarrow():
 
 
 def test_no_command_loads_pandas_for_pyarrow(tmp_path):
+    from dataset_rows import a_table  # here, as the pages' tables read this module outside pytest
+
     store = Store(tmp_path)
     with store.writing("test"):
         store.add(Partition("spider-4", "native"), a_table([1, 2]))
