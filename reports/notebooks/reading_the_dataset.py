@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from pipeline.analysis.statistics import win_rate, won_within_curve
+from pipeline.analysis.statistics import Tally, win_rate, won_within_curve
 
 HERE = Path.cwd()
 ROOT = next((path for path in (HERE, *HERE.parents) if (path / "pyproject.toml").exists()), HERE)
@@ -119,9 +119,9 @@ pd.DataFrame(rates, columns=[*keys, "deals", "proved", "upper bound", "low", "hi
 figure, axes = plt.subplots(figsize=(8, 5))
 grid = np.unique(np.geomspace(10, frame["node_limit"].max(), 200).astype(np.int64))
 for (variant, numbering), group in frame.groupby(keys):
-    won = (group["verdict"] == "won").to_numpy()
-    unsettled = (group["verdict"] == "unsettled").to_numpy()
-    curve = won_within_curve(won, unsettled, group["positions"].to_numpy(np.int64), grid)
+    won = Tally.of(group["positions"][group["verdict"] == "won"])
+    unsettled = Tally.of(group["node_limit"][group["verdict"] == "unsettled"])
+    curve = won_within_curve(won, unsettled, grid, deals=len(group))
     (line,) = axes.step(grid, curve.share, where="post", label=f"{variant} ({numbering})")
     axes.fill_between(grid, curve.low, curve.high, color=line.get_color(), alpha=0.15, linewidth=0)
 axes.set(xscale="log", xlabel="positions", ylabel="share of deals won", ylim=(0, 1.01))

@@ -59,7 +59,7 @@ frame.groupby("variant")["effort"].describe(percentiles=[0.1, 0.5, 0.9]).loc[ord
 def features(variant, seed):
     """Return what can be seen in a deal, by name."""
     board = deal(variant, seed)
-    position = Position.of(board)
+    position = Position(board)
     moves = [move for move in position.legal_moves() if move.source >= 0 and position.columns[move.target]]
     suited = [m for m in moves if board.columns[m.target][-1] >> 4 == board.columns[m.source][-m.cards] >> 4]
     depth = {rank: [] for rank in (1, 13)}

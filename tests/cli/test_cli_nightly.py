@@ -309,7 +309,7 @@ def test_a_damaged_plan_names_its_file(nightly, settler, tmp_path, text):
     (tmp_path / "data" / "nights" / f"{ONE}.json").write_text(text)
     code, _, err = nightly(ONE)
     assert code == 3
-    assert f"{ONE}.json: no night" in err
+    assert f"{ONE}.json: not the file of a night" in err
 
 
 @pytest.mark.parametrize("day", ["yesterday", "2026-13-01", "20261130", "2026-11-30 ", ""])
