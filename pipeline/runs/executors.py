@@ -155,9 +155,15 @@ def start_resource_tracker() -> None:
         return
     from multiprocessing import resource_tracker
 
-    with _safe_path(), _blocked(signal.SIGHUP), _no_stderr(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        resource_tracker.ensure_running()
+    tracker = resource_tracker._resource_tracker
+
+    def ensure_running() -> None:
+        with _safe_path(), _blocked(signal.SIGHUP), _no_stderr(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            type(tracker).ensure_running(tracker)
+
+    tracker.ensure_running = ensure_running  # type: ignore[method-assign]  # for each new semaphore, too
+    ensure_running()
 
 
 @contextlib.contextmanager

@@ -20,8 +20,10 @@ def main(data, first, last, seconds, trace, start, quick):
     settings = RunSettings(Path(data), (deals,), workers=2, chunk=8)
     fake = Fake(seconds=float(seconds), quick=int(quick), trace=trace, start=float(start))
     summary = runs.run(settings, settler=fake, solver=IDENTITY)
+    if summary.stopped is not None:
+        return {"interrupted": 130, "terminated": 143}[summary.stopped]
     summary.raise_if_unfinished()
-    return {"interrupted": 130, "terminated": 143}.get(summary.stopped, 0)
+    return 0
 
 
 if __name__ == "__main__":
