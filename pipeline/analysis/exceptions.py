@@ -9,10 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.dataset.files import replacing
+from pipeline.dataset.schema import SCHEMA
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 
 COLUMNS = ("seed", "verdict", "positions", "node_limit")
+_PLAIN = pa.schema([(name, pa.string() if name == "verdict" else pa.int64()) for name in COLUMNS])
 HARDEST_FIRST = (("positions", "descending"), ("seed", "ascending"))
 
 
@@ -36,32 +39,26 @@ def exceptions_of(store: Store, partition: Partition, hardest: int, seeds: Seeds
     StoreError
         See `Store.scan`.
     """
-    not_won: list[pa.Table] = []
-    wins: list[pa.Table] = []
-    for rows in store.scan(partition, COLUMNS, seeds):
-        rows = rows.set_column(1, "verdict", rows["verdict"].cast(pa.string()))
+    wins = SCHEMA.empty_table().select(list(COLUMNS)).cast(_PLAIN)
+    not_won = [wins]
+    for part in store.scan(partition, COLUMNS, seeds):
+        rows = part.cast(_PLAIN)
         won = pc.equal(rows["verdict"], "won")
         not_won.append(rows.filter(pc.invert(won)))
-        wins = [_hardest(pa.concat_tables([*wins, rows.filter(won)]), hardest)]
-    return pa.concat_tables([*not_won, *wins])
+        wins = _hardest(pa.concat_tables([wins, rows.filter(won)]), hardest)
+    return pa.concat_tables([*not_won, wins])
 
 
 def write_exceptions(
     store: Store, partitions: Iterable[Partition], hardest: int, path: Path, seeds: Seeds | None = None
-) -> int:
-    """Write the exceptions of partitions as CSV, and return the number of deals.
-
-    The columns are `variant`, `numbering` and those of `exceptions_of`.
-    """
-    deals = 0
-    with path.open("w", encoding="utf-8", newline="") as file:
+) -> None:
+    """Write the exceptions of partitions as CSV: `variant`, `numbering`, and the columns of `exceptions_of`."""
+    with replacing(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*Partition._fields, *COLUMNS])
         for partition in partitions:
             rows = exceptions_of(store, partition, hardest, seeds)
             writer.writerows([*partition, *row.values()] for row in rows.to_pylist())
-            deals += len(rows)
-    return deals
 
 
 def _hardest(wins: pa.Table, number: int) -> pa.Table:

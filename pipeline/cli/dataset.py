@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -249,30 +248,16 @@ def export(
       winnable export --out outcomes.jsonl
     """
     from pipeline.dataset import transfer
+    from pipeline.dataset.files import replacing
 
     options.check_place("--out", out, replaced=True)
     form = "csv" if options.form_of(output_format, out, EXPORTS) == "csv" else "jsonl"
     store = existing(options.data_directory(data))
     partitions = store.choose(options.chosen_variants(variants), numbering)
     names, chosen = _columns(columns), options.chosen_seeds(seeds, seeds_from)
-    with contextlib.nullcontext(sys.stdout) if out is None else _replacing(out) as file:
+    with contextlib.nullcontext(sys.stdout) if out is None else replacing(out) as file:
         rows = transfer.export(store, partitions, file, form, names, chosen)
     options.message(records.counted(rows, "row"), verbosity)
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[TextIO]:
-    """Open a text file that takes the place of `path` once all of it is written; nothing is left of one that failed."""
-    from pipeline.dataset.files import target_of
-
-    path = target_of(path)
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        with partial.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _columns(text: str | None) -> tuple[str, ...]:

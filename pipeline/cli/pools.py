@@ -280,7 +280,7 @@ def sample(
 
     from pipeline.pools import pool as pools
 
-    options.check_place("--out", out)
+    options.check_place("--out", out, replaced=True)
     form = options.form_of(output_format, out, ("numbers", "json", "csv"))
     pool_ = pools.read_pool(file)
     rows = pools.sample(pool_, count, levels, secrets.randbits(64) if draw is None else draw)
@@ -303,7 +303,7 @@ def export(file: Path, output_format: str | None, out: Path | None) -> None:
     """
     from pipeline.pools import pool as pools
 
-    options.check_place("--out", out)
+    options.check_place("--out", out, replaced=True)
     form = options.form_of(output_format, out, ("json", "csv", "numbers"))
     pool_ = pools.read_pool(file)
     _write(pools.render(pool_, pool_.rows, form), out)
@@ -313,7 +313,10 @@ def _write(text: str, out: Path | None) -> None:
     if out is None:
         click.echo(text, nl=False)
     else:
-        out.write_text(text, encoding="utf-8")
+        from pipeline.dataset.files import replacing
+
+        with replacing(out) as file:
+            file.write(text)
 
 
 # ---- daily

@@ -55,7 +55,7 @@ class RunBar(Progress):
 
 @contextlib.contextmanager
 def counting(total: int, unit: str, verbosity: int) -> Iterator[Callable[[int], None]]:
-    """Draw a bar over items while a block runs; yield what is told how many more are done."""
+    """Draw a progress bar while a block runs; yield the function that advances it by a number of items."""
     with _bar(verbosity, total=total, unit=unit) as bar:
 
         def advance(count: int) -> None:

@@ -51,7 +51,7 @@ def replay(
     """
     if html is not None and (first is not None or last is not None or output_format == "json"):
         raise UsageError("--html shows the whole line as a page; leave out --from, --to and --format json")
-    options.check_place("--html", html)
+    options.check_place("--html", html, replaced=True)
     board, beside = asked.game()
     if line is not None and beside is not None:
         raise UsageError("the board came with a line; leave out --line")
@@ -62,8 +62,10 @@ def replay(
         moves = shortened(board, moves)
     if html is not None:
         from pipeline.analysis.replay_page import replay_page
+        from pipeline.dataset.files import replacing
 
-        html.write_text(replay_page(board, moves), encoding="utf-8")
+        with replacing(html) as file:
+            file.write(replay_page(board, moves))
         options.message(f"wrote {html}", verbosity)
         return
     frames = _frames(board, moves, first, last)

@@ -77,6 +77,7 @@ def report(
     """
     from pipeline.analysis.report import report_of
     from pipeline.analysis.samples import read_samples
+    from pipeline.dataset.files import replacing
     from pipeline.dataset.manifest import read_runs
     from pipeline.dataset.store import Partition, Store
 
@@ -93,7 +94,8 @@ def report(
     out.mkdir(parents=True, exist_ok=True)
     for name in FILES if output_format is None else [output_format]:
         path = out / FILES.get(name, "report.txt")
-        path.write_text(render(result, runs, name), encoding="utf-8")
+        with replacing(path) as file:
+            file.write(render(result, runs, name))
         options.message(f"wrote {path}", verbosity)
     if exceptions is not None:
         from pipeline.analysis.exceptions import write_exceptions

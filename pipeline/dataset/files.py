@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 from pipeline.errors import StoreError, UsageError
 
@@ -106,6 +106,25 @@ def target_of(path: Path) -> Path:
     if path.exists() and not path.is_file():
         raise UsageError(f"{path} is not a regular file, which it would be replaced by; expected the name of a file")
     return path.resolve()
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    """Open a text file that takes the place of `path` once it is complete; of one that fails nothing is left.
+
+    Raises
+    ------
+    UsageError
+        See `target_of`.
+    """
+    path = target_of(path)
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        with partial.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -76,8 +76,8 @@ def contest(old: pa.Table, new: pa.Table) -> tuple[Places, Places, Flags]:
     """Find the deals that two tables share, and decide which of their rows stand.
 
     Nothing proved gives way to something weaker: a proof stands against anything unsettled, and against a proof of
-    the same that took more positions (or, with as many positions, more moves). Of two unsettled rows the larger limit
-    stands; at the same limit that of the later solver.
+    the same that took more positions (or, with as many positions, more moves). Of two unsettled rows the one with
+    the larger limit stands, and at equal limits the one of the later solver.
 
     Parameters
     ----------

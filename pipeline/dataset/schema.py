@@ -204,7 +204,7 @@ def digest(table: pa.Table) -> bytes:
 
 
 def rows_problem(table: pa.Table) -> str | None:
-    """Return the first fault of rows, with its seed, that no command could have written; None if there is none."""
+    """Say what is wrong with the first row that no command could have written, naming its seed; None if nothing is."""
     if any(table[field.name].null_count for field in SCHEMA if not field.nullable) or not len(table):
         return "a value is missing" if len(table) else "holds no row"
     seeds = table["seed"].to_numpy()

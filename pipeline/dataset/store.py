@@ -385,7 +385,7 @@ def walk(
 
 
 def _key_of(path: Path, key: str) -> str:
-    """Return the name in that of a directory `key=<name>`; refuse what is not called so."""
+    """Return the value in the name of a directory `key=<value>`; refuse any other name."""
     name, _, value = path.name.partition("=")
     if name != key or not _ID.fullmatch(value) or not path.is_dir():
         raise StoreError(f"{path}: expected a directory {key}=<name>{MOVE_OR_REPAIR}")

@@ -17,7 +17,7 @@ move leads from a covered position to a position that a following state covers:
   p' (or p' is an empty column), so (**) holds in this position with one place less of either rank. (If p' is the
   table there is one open column less, which asks for at least as much.)
 - *A bound card leaves* at the head of a unit: the same, but in the position just after, where the card is one of the
-  loose, what it uncovers does not count yet, and no vacant place is needed but that of the unit's last card.
+  loose and the cards it uncovers do not count yet; the only vacant place needed is that of the unit's last card.
 - *A set is complete:* each of its cards is rigid on the next, or loose and the next without a rigid burden.
 
 An uncovered card on one that is still face down, and that continues it as a unit or set, counts as bound: once it has

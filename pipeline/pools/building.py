@@ -78,7 +78,8 @@ def build_pool(
     settling
         The dataset, whose verdicts are used and extended, and the workers.
     rating
-        Is told how many won deals are rated next; what it yields is told how many more are done.
+        Called with the number of won deals to rate; the context it returns yields a function that takes the number of
+        further deals rated.
 
     Raises
     ------

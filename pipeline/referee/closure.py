@@ -117,7 +117,7 @@ def rehash(rows, count, index):
 
 @jit
 def first_unproved(table, piles, stubs, first, last, deck, room):
-    """Return the first of these witnesses from which a set may be possible, `last` if there is none."""
+    """Return the place of the first witness that still allows a set, or `last` if none does."""
     for at in range(first, last):
         if no_set_follows(table[0], stubs[at], piles, deck, room, MOST_STATES) == 0:
             return at

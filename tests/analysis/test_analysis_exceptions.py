@@ -42,8 +42,9 @@ def test_seeds_choose_among_the_deals(store):
 
 def test_the_file_names_variant_verdict_positions_and_limit(store, tmp_path):
     path = tmp_path / "exceptions.csv"
-    assert write_exceptions(store, [GAME], 1, path) == 4
+    write_exceptions(store, [GAME, Partition("spider-1", "native")], 1, path)
     header, *rows = csv.reader(path.read_text().splitlines())
     assert header == ["variant", "numbering", "seed", "verdict", "positions", "node_limit"]
     assert rows[1] == ["spider-4", "native", "50000", "lost", "5", "1000"]
+    assert len(rows) == 4
     assert rows[3] == ["spider-4", "native", "40000", "won", "800", "1000"]
