@@ -263,7 +263,7 @@ def _published(report: Report) -> Section:
             )
     header = ("variant", "published by", "deals", "limit", "theirs", "ours")
     note = "ours: deals without an outcome counted as not won, so it can only rise." if report.missing else ""
-    return Section("Beside published figures, at the same limit", header, tuple(rows), names=2, note=note)
+    return Section("Beside published figures", header, tuple(rows), names=2, note=note)
 
 
 def _shorten(source: str, most: int = 48) -> str:

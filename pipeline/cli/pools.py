@@ -130,7 +130,7 @@ def build(
     built = _built(order, data, workers, verbosity)
     write_pool(built, out)
     header = built.header
-    options.message(f"wrote {out}: {header.deals:,} won of {records.counted(header.tried, 'deal')} tried", verbosity)
+    options.message(f"wrote {out}: {records.counted(header.deals, 'won deal')}, {header.tried:,} tried", verbosity)
     place = options.data_directory(data)
     if len(levels) == len(LEVELS) and (extra := extra_deals(built, place)):
         more = f"{records.counted(extra, 'more deal')} won"

@@ -78,13 +78,15 @@ def replay(
 
 def _line_of(board: Board, nodes: int | None, verbosity: int) -> str:
     """Solve a board that was named without a line."""
+    from pipeline.game.numbers import counted
     from pipeline.solver import DEFAULT_LIMIT, Solver, describe
 
     limit = options.setting("nodes", nodes, DEFAULT_LIMIT)
     with boards.solving([board.variant], verbosity, f"still at it: up to {limit:,} positions"):
         outcome = Solver().solve(board, limit)
     if outcome.line is None:
-        raise DataError(f"{describe(board)}: {outcome.verdict} at {limit:,} positions; there is no line to replay")
+        after = f"{outcome.verdict} after {counted(outcome.positions, 'position')}"
+        raise DataError(f"{describe(board)}: {after}; only a win has a line")
     return outcome.line
 
 

@@ -46,7 +46,7 @@ FILES = {"html": "report.html", "markdown": "report.md", "csv": "report.csv", "j
     "--exceptions",
     type=options.COUNT,
     metavar="N",
-    help="Also write exceptions.csv into --out: every deal not won, and the N hardest wins of each variant.",
+    help="Also write exceptions.csv into --out: every searched deal not won, and the N hardest wins of each variant.",
 )
 @options.verbosity_options
 def report(

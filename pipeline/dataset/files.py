@@ -104,7 +104,7 @@ def target_of(path: Path) -> Path:
         It is a device, a pipe or something else that is not a regular file.
     """
     if path.exists() and not path.is_file():
-        raise UsageError(f"{path} is not a regular file, which it would be replaced by; expected the name of a file")
+        raise UsageError(f"{path} is not a regular file, and writing would replace it; expected the name of a file")
     return path.resolve()
 
 

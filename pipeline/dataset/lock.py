@@ -96,7 +96,7 @@ def _acquire(staging: Path, holder: Path, timeout: float) -> BaseFileLock:
 
 
 def _has_locks(folder: Path) -> bool:
-    """Try a lock of the operating system's on a file of no name; True also where there can be no such file."""
+    """Return whether files here can be locked, by trying it on an unnamed one; True on systems without `flock`."""
     try:
         import fcntl
 

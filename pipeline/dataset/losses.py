@@ -28,11 +28,13 @@ MOST_BOARDS = 5_000_000  # of one certificate: about a minute and a gigabyte
 
 
 def lost_seeds(store: Store, partition: Partition, sample: int | None) -> list[int]:
-    """Return the lost seeds of a partition, or a random sample of them."""
+    """Return the lost seeds of a partition, or a random sample of them, first from those never proved again."""
     table = store.read(*partition, columns=("seed", "verdict"))
     seeds = table["seed"].filter(pc.equal(table["verdict"].cast("string"), "lost")).to_numpy()
     if sample is not None and sample < len(seeds):
-        seeds = np.sort(np.random.default_rng().choice(seeds, sample, replace=False))
+        done = checked_losses(store).get(partition, Seeds(())).among(seeds)
+        order = np.random.default_rng().permutation(len(seeds))
+        seeds = np.sort(seeds[order[np.argsort(done[order], kind="stable")]][:sample])
     return [int(seed) for seed in seeds]
 
 
@@ -59,18 +61,20 @@ def check_losses(
     from pipeline.referee.prove import prove
 
     for partition, variant, seeds in losses:
-        checked = []
-        for seed in seeds:
-            try:
-                certificate = prove(deal(variant, seed, partition.numbering), MOST_BOARDS)
-                if certificate is not None:
-                    check_certificate(certificate)
-                    checked.append(seed)
-            except WinnableError as error:
-                result.findings.append(Finding(LOSS, store.folder(partition), None, seed, f"seed {seed}: {error}"))
-            advance(1)
-        result.losses += len(checked)
-        _note_checked(store, partition, checked)
+        checked: list[int] = []
+        try:
+            for seed in seeds:
+                try:
+                    certificate = prove(deal(variant, seed, partition.numbering), MOST_BOARDS)
+                    if certificate is not None:
+                        check_certificate(certificate)
+                        checked.append(seed)
+                except WinnableError as error:
+                    result.findings.append(Finding(LOSS, store.folder(partition), None, seed, f"seed {seed}: {error}"))
+                advance(1)
+        finally:  # an interrupt keeps what is done
+            result.losses += len(checked)
+            note_checked(store, partition, Seeds.of_numbers(checked))
 
 
 def checked_losses(store: Store) -> dict[Partition, Seeds]:
@@ -84,6 +88,8 @@ def checked_losses(store: Store) -> dict[Partition, Seeds]:
     path = _path(store)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+        if not all(isinstance(ranges, list) for ranges in content.values()):
+            raise ValueError("expected lists of ranges such as 1:20")
         return {
             Partition(*name.split("/")): Seeds.of(parse_seeds(text) for text in ranges)
             for name, ranges in content.items()
@@ -97,11 +103,12 @@ def checked_losses(store: Store) -> dict[Partition, Seeds]:
         raise StoreError(f"{path}: not a valid list of checked losses: {error}; {remedy}") from error
 
 
-def _note_checked(store: Store, partition: Partition, seeds: list[int]) -> None:
+def note_checked(store: Store, partition: Partition, seeds: Seeds) -> None:
+    """Keep that the losses of these deals were proved again; a warning if that cannot be written."""
     try:
         checked = checked_losses(store)
         known = checked.get(partition, Seeds(()))
-        checked[partition] = Seeds.of([*known.ranges, *Seeds.of_numbers(seeds).ranges])
+        checked[partition] = Seeds.of([*known.ranges, *seeds.ranges])
         if checked[partition] != known:
             content = {str(name): checked[name].texts() for name in sorted(checked)}
             write_text(_path(store), json.dumps(content, indent=2) + "\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pipeline.dataset import files
+from pipeline.dataset.losses import checked_losses, note_checked
 from pipeline.dataset.manifest import naming
 from pipeline.dataset.rows import contest, seeds_of
 from pipeline.dataset.schema import COLUMNS
@@ -57,11 +58,13 @@ def merge(
             source.check_rules(partition, variants[partition.variant].rules_hash)
         target.check_rules(partition, rules)
         counts[partition] = _compare(target, source, partition)
+    checked = checked_losses(source)
     _merge_manifests(target, source, partitions)
     for partition, (added, replaced) in counts.items():
         if added or replaced:
             for table in source.scan(partition):
                 target.add(partition, table)
+        note_checked(target, partition, checked.get(partition, Seeds(())))
         yield partition, added, replaced
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from operator import index
 from typing import Any
 
 from pipeline.errors import UsageError
 
 JSON_SAFE = 2**53 - 1  # JavaScript's largest safe integer: beyond it JSON.parse makes another number of it
+_DEALS_FIRST = re.compile("-+(?:[a-p][-a-pA-D2-9]*)?")  # a line that begins with deals
 
 
 def whole_number(name: str, value: Any, allowed: range | None = None) -> int:
@@ -43,7 +45,7 @@ def json_text(value: Any, indent: int | None = None) -> str:
 
 def csv_value(value: Any) -> Any:
     """Return a value as a CSV cell that no spreadsheet computes; a line that begins with a deal (-) stays as it is."""
-    if isinstance(value, str) and (value[:1] in tuple("=+@\t\r") or (value[:1] == "-" and set("(|!") & set(value))):
+    if isinstance(value, str) and value[:1] in tuple("-=+@\t\r") and not _DEALS_FIRST.fullmatch(value):
         return f"'{value}"
     return value
 

@@ -27,7 +27,7 @@ from pipeline.solver import Solver
 FILLINGS, MOST_FILLINGS = 100, 100_000
 ASSUMED = (
     "every order of the unseen cards is equally likely; each filling is solved with its cards open, so the shares say "
-    "what could be won by a player who sees them all: no more than that can be won without"
+    "what a player who sees them all could win; a player who does not can win at most as much"
 )
 
 

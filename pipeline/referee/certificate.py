@@ -21,6 +21,7 @@ from pipeline.referee.table import MOST_COLUMNS
 FORMAT = 2
 MOST_ROWS = 2**31
 MOST_HEADER = 100_000  # bytes
+MAGIC = b"\xfd7zXZ\0"  # of every xz stream
 BLOCK = 1 << 14  # rows that are read at once
 CHUNK = 1 << 16  # bytes that are read, and unpacked, at once
 PILE = np.dtype([("below", "<u4"), ("card", "u1")])
@@ -78,6 +79,9 @@ def read_certificate(path: Path) -> Certificate:
         says; names the file and the place.
     """
     with path.open("rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            raise SolverFault(f"{path}: not a certificate: expected a file that 'winnable prove' has written")
+        file.seek(0)
         reader = _Reader(file)
         try:
             header = reader.header()

@@ -8,6 +8,7 @@ from pipeline.referee.compiled import jit
 from pipeline.referee.piles import WHOLE, lay_row, row_of, slot_of_row, successors
 from pipeline.referee.relaxed import MOST_STATES, no_set
 from pipeline.referee.still import no_set_from
+from pipeline.referee.table import MOST_CARDS
 
 u4, i8 = np.uint32, np.int64
 
@@ -35,7 +36,7 @@ def no_set_follows(t, row, piles, deck, room, most):
     if row[0] & WHOLE == 0:
         return no_set(t, relaxed[0][0], row, piles, deck, relaxed[1], relaxed[2], relaxed[3], most)
     lay_row(t, row, piles, 0)
-    return i8(no_set_from(t, still[0][0], still[1], still[2]))
+    return i8(t.heights[: t.columns].sum() <= MOST_CARDS and no_set_from(t, still[0][0], still[1], still[2]))
 
 
 @jit

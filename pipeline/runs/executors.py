@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
+_STARTING = threading.RLock()  # held while a process starts with another environment, which is all threads' own
 _WINDOW = 3  # chunks a worker: one at hand, one waiting in its pipe, one landing
 
 
@@ -141,7 +142,7 @@ def start_fork_server(modules: Sequence[str] = ()) -> None:
     # A server that runs already keeps what it has loaded.
     _context().set_forkserver_preload(["pipeline.runs.forked", *modules])
     start_resource_tracker()  # the server's start would, and unblock SIGINT again
-    with _safe_path(), _blocked(signal.SIGINT, signal.SIGHUP):
+    with _STARTING, _safe_path(), _blocked(signal.SIGINT, signal.SIGHUP):
         forkserver.ensure_running()
 
 
@@ -158,11 +159,13 @@ def start_resource_tracker() -> None:
     tracker = resource_tracker._resource_tracker
 
     def ensure_running() -> None:
-        with _safe_path(), _blocked(signal.SIGHUP), _no_stderr(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            type(tracker).ensure_running(tracker)
+        with _STARTING:
+            if tracker._fd is None or not tracker._check_alive():  # type: ignore[attr-defined]
+                with _safe_path(), _blocked(signal.SIGHUP), _no_stderr(), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    type(tracker).ensure_running(tracker)
 
-    tracker.ensure_running = ensure_running  # type: ignore[method-assign]  # for each new semaphore, too
+    tracker.ensure_running = ensure_running  # type: ignore[method-assign]  # each new semaphore asks for it, too
     ensure_running()
 
 
@@ -248,7 +251,7 @@ def make_processes(size: int, run_log: RunLog | None = None) -> Executor:
     try:
         return ProcessExecutor(size, run_log)
     except OSError as error:  # no /dev/shm, or none that can be written, as in some containers
-        log.warning("worker processes cannot start here (%s): all is done in this one; do they lack /dev/shm?", error)
+        log.warning("worker processes cannot start (%s): working in this one; several need a writable /dev/shm", error)
         if run_log is not None:
             run_log.end_workers()
         return InlineExecutor()

@@ -198,19 +198,21 @@ def each(
     task
         Returns the results of some deals of a variant and a numbering.
     advance
-        Is told how many more deals are done.
+        Called with the number of deals done since the last call.
     killed
         Makes the result of a deal that kills its worker.
 
     Raises
     ------
     WinnableError
-        A deal kills its worker and `killed` is None.
+        A deal kills its worker and `killed` is None, or workers die while they start.
     """
     results: dict[int, list[T]] = {}
     pieces = (range(at, min(at + _PIECE, len(deals))) for at in range(0, len(deals), _PIECE))
     flight: Flight[range, list[T]] = Flight(
-        executor, lambda piece: executor.submit(task, variant, numbering, deals[piece.start : piece.stop])
+        executor,
+        lambda piece: executor.submit(task, variant, numbering, deals[piece.start : piece.stop]),
+        probe=lambda: executor.submit(int).result(),
     )
     while True:
         flight.launch(lambda: next(pieces, None))

@@ -12,8 +12,9 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
+from pipeline.dataset.files import remove
 from pipeline.dataset.store import Store
-from pipeline.errors import WinnableError
+from pipeline.errors import UsageError, WinnableError
 from pipeline.game.numbers import counted
 from pipeline.runs import workers
 from pipeline.runs.chunks import Job
@@ -81,7 +82,7 @@ def run(
             return summary
         manifest = Manifest(store, settings, solver, summary.run_id)
         manifest.write(summary, "running")
-        status = "failed"
+        status: str | None = "failed"
         run_log = RunLog(store.runs / f"{summary.run_id}.log")
         try:
             variants = tuple(job.deals.variant for job in jobs if job.missing)
@@ -91,13 +92,19 @@ def run(
         except KeyboardInterrupt:
             status = stopper.reason or INTERRUPTED
             raise
+        except UsageError:  # nothing was begun, so nothing was planned
+            status = None
+            raise
         except Exception as error:
             log.info("the run failed: %s", error)  # whoever catches it tells the user
             raise
         finally:
             summary.seconds = time.monotonic() - began
             with contextlib.suppress(WinnableError) if sys.exc_info()[0] else contextlib.nullcontext():
-                manifest.write(summary, status)
+                if status is None:
+                    remove(manifest.path)
+                else:
+                    manifest.write(summary, status)
             run_log.close()
     seconds = f"{summary.seconds - summary.compiling:.1f} s"
     before = f", after {summary.compiling:.1f} s of compiling" if summary.compiling else ""

@@ -21,8 +21,8 @@ if hasattr(signal, "SIGHUP"):  # not on Windows
 class Signalled(KeyboardInterrupt):
     """SIGINT, SIGTERM or SIGHUP has ended the work: whatever drains on Ctrl-C drains on all of them.
 
-    Not KeyboardInterrupt itself: of one that has passed a compiled text, as in the making of a dataclass, Python ends
-    by the signal however well it was handled.
+    Not KeyboardInterrupt itself: once one has passed through `exec`, as when a dataclass is made, Python exits by the
+    signal even if it was caught.
 
     Attributes
     ----------

@@ -42,9 +42,9 @@ class RunSummary:
     Attributes
     ----------
     stopped
-        The reason it ended early: `"interrupted"`, `"terminated"` or `"max-time"`; None if it did not.
+        The reason it ended early: `"interrupted"`, `"terminated"`, `"hung up"` or `"max-time"`; None if it did not.
     seconds, compiling
-        Wall time, start and end of the workers included; and the seconds of it before the search was compiled.
+        Wall time, start and end of the workers included; and the part of it spent compiling.
     """
 
     run_id: str

@@ -32,7 +32,7 @@ def test_build_says_what_it_made(winnable, pool, tmp_path):
     again = tmp_path / "again.parquet"
     code, out, err = winnable(*BUILD, "--out", again, "--data", pool.parent / "data")
     assert (code, out) == (0, "")
-    assert err.startswith(f"wrote {again}: 12 won of 12 deals tried\n")
+    assert err.startswith(f"wrote {again}: 12 won deals, 12 tried\n")
     assert again.read_bytes() == pool.read_bytes()
 
 

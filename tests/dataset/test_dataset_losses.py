@@ -6,7 +6,8 @@ import pytest
 from dataset_rows import a_row, table_of
 
 from pipeline.cli.main import run_command
-from pipeline.dataset.losses import checked_losses, lost_seeds
+from pipeline.dataset.audit import AuditResult
+from pipeline.dataset.losses import check_losses, checked_losses, lost_seeds, note_checked
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import SolverFault
@@ -62,7 +63,9 @@ def test_the_report_counts_the_losses_proved_again(store, capsys):
     assert "simple-simon 3 of 3" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"spider-1": ["1"]}', '{"a/b": ["x"]}', '{"a/b": 5}', "\xff"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"spider-1": ["1"]}', '{"a/b": ["x"]}', '{"a/b": 5}', '{"a/b": "12"}', "\xff"]
+)
 def test_a_damaged_list_of_checked_losses_is_named(store, capsys, text):
     (store.data / "checked-losses.json").write_bytes(text.encode("latin-1"))
     assert run_command(["report", "--data", str(store.data)]) == 3
@@ -79,3 +82,24 @@ def test_a_loss_that_is_none_is_a_fault(store, monkeypatch, capsys):
     assert "simple-simon" in out
     assert "can be won" in err
     assert verify(store, "--lost", "--repair") == 2
+
+
+def test_a_sample_takes_losses_never_proved_again_first(store):
+    note_checked(store, SIMON, Seeds.of_numbers([12, 25]))
+    assert {tuple(lost_seeds(store, SIMON, 1)) for _ in range(20)} == {(21,)}
+    assert {tuple(lost_seeds(store, SIMON, 2)) for _ in range(20)} <= {(12, 21), (21, 25)}
+
+
+def test_an_interrupt_keeps_the_losses_proved_so_far(store):
+    def interrupt(_count):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check_losses(store, [(SIMON, load_variant("simple-simon"), [12, 21])], AuditResult(), interrupt)
+    assert checked_losses(store) == {SIMON: Seeds.of_numbers([12])}
+
+
+def test_merging_takes_along_which_losses_were_proved_again(store, tmp_path):
+    note_checked(store, SIMON, Seeds.of_numbers([12, 25]))
+    assert run_command(["merge", str(store.data), "--data", str(tmp_path / "other")]) == 0
+    assert checked_losses(Store(tmp_path / "other")) == {SIMON: Seeds.of_numbers([12, 25])}

@@ -111,6 +111,11 @@ def test_no_cell_of_an_export_is_a_formula(winnable, tmp_path, text):
         assert row["line"] in {one.line or "" for one in rows}
 
 
-@pytest.mark.parametrize("value", ["-ab2-ch", "ab", "", None, -3, 2.5])
+@pytest.mark.parametrize("value", ["-ab2-ch", "-----", "ab", "", None, -3, 2.5])
 def test_other_cells_are_as_they_are(value):
     assert csv_value(value) == value
+
+
+@pytest.mark.parametrize("value", ["-1+1", "-2+3", "-(1)", "=1", "@a", "+1", "-2-3", "\t=1"])
+def test_what_a_spreadsheet_would_compute_is_a_text(value):
+    assert csv_value(value) == f"'{value}"

@@ -224,6 +224,26 @@ def test_a_whole_board_as_a_witness_must_hold(certificate_with_whole_boards):
             refused(made, witnesses=spoilt[np.lexsort(spoilt.T[::-1])])
 
 
+def test_a_whole_board_of_too_many_cards_is_refused(certificate_with_whole_boards):
+    made = certificate_with_whole_boards
+    tower = [made.piles]
+    for card in range(190):
+        below = len(made.piles) + card - 1 if card else 0
+        tower.append(np.array([[below, 1 + card % 13 + 64]], made.piles.dtype))
+    piles = np.concatenate(tower)
+    witness = np.full((1, made.witnesses.shape[1]), len(piles) - 1, np.uint32)
+    witness[0, 0] = WHOLE
+    rows = np.concatenate([made.witnesses, witness])
+    refused(made, piles=piles, witnesses=rows[np.lexsort(rows.T[::-1])])
+
+
+def test_a_file_of_another_kind_is_not_a_certificate(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text("# winnable")
+    with pytest.raises(SolverFault, match="not a certificate"):
+        read_certificate(path)
+
+
 def repacked(data, change):
     return lzma.compress(change(lzma.decompress(data)))
 

@@ -18,7 +18,7 @@ from runs_settlers import IDENTITY, Fake, outcome
 from pipeline.dataset import files
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
-from pipeline.errors import PartialFailure, SolverFault, StoreError, WinnableError
+from pipeline.errors import PartialFailure, SolverFault, StoreError, UsageError, WinnableError
 from pipeline.game.variants import load_variant
 from pipeline.runs import run as runs
 from pipeline.runs.executors import InlineExecutor
@@ -336,3 +336,14 @@ class Stillborn:
 def test_workers_that_cannot_start_end_the_run(settings_for):
     with pytest.raises(WinnableError, match="workers die while they start"):
         runs.run(settings_for("1:1000000", executor="processes"), settler=Stillborn, solver=IDENTITY)
+
+
+def test_a_run_that_cannot_begin_plans_nothing(settings_for, monkeypatch):
+    def refuse(*_):
+        raise UsageError("the dask executor needs Dask")
+
+    monkeypatch.setattr("pipeline.runs.run.make_executor", refuse)
+    settings = settings_for("1:60")
+    with pytest.raises(UsageError):
+        run(settings)
+    assert not list((settings.data / "runs").glob("*.json"))

@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import BrokenExecutor, Future
 from pathlib import Path
 
 import pytest
 
 from pipeline.engine import compiler
+from pipeline.errors import WinnableError
 from pipeline.game.variants import load_variant
 from pipeline.runs import workers
 from pipeline.runs.executors import ProcessExecutor
@@ -90,6 +92,22 @@ def test_a_deal_that_kills_its_worker_is_found_in_a_task_too():
     finally:
         executor.close()
     assert results == [-deal if deal == 777 else 2 * deal for deal in range(2000)]
+
+
+def test_workers_that_cannot_start_are_no_deals_fault(monkeypatch):
+    monkeypatch.setattr(ProcessExecutor, "submit", lambda *_: dead())
+    executor = ProcessExecutor(1)
+    try:
+        with pytest.raises(WinnableError, match="workers die while they start"):
+            each(executor, double, None, "native", range(10), killed=lambda deal: -deal)
+    finally:
+        executor.close()
+
+
+def dead():
+    future = Future()
+    future.set_exception(BrokenExecutor("dead"))
+    return future
 
 
 def test_sigterm_while_the_program_is_loaded():
