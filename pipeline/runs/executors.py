@@ -165,7 +165,8 @@ def start_resource_tracker() -> None:
                     warnings.simplefilter("ignore")
                     type(tracker).ensure_running(tracker)
 
-    tracker.ensure_running = ensure_running  # type: ignore[method-assign]  # each new semaphore asks for it, too
+    # Each new semaphore asks the tracker for it, and each start of a fork server or a worker the module.
+    tracker.ensure_running = resource_tracker.ensure_running = ensure_running  # type: ignore[method-assign]
     ensure_running()
 
 

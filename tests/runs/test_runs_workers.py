@@ -150,3 +150,30 @@ def test_a_killed_worker_takes_no_lock_along_that_others_wait_for():
         assert executor.submit(die_with_the_lock, None, "", [1]).result(30) == [True]
     finally:
         executor.close(now=True)
+
+
+DEAD_TRACKER = """
+import os, signal, time
+from multiprocessing import resource_tracker
+from pipeline.runs.executors import start_resource_tracker
+
+start_resource_tracker()
+tracker = resource_tracker._resource_tracker
+before = tracker._pid
+resource_tracker.register("/a-semaphore", "semaphore")
+os.kill(before, signal.SIGKILL)
+os.waitid(os.P_PID, before, os.WEXITED | os.WNOWAIT)
+{asked}
+resource_tracker.unregister("/a-semaphore", "semaphore")
+print(tracker._pid != before)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no resource tracker")
+@pytest.mark.parametrize(
+    "asked", ["resource_tracker.ensure_running()", "resource_tracker.getfd()", "tracker.ensure_running()"]
+)
+def test_a_dead_resource_tracker_is_replaced_without_a_word(asked):
+    """Whatever asks for it: the fork server and each start of a worker ask the module, a semaphore the tracker."""
+    run = subprocess.run([sys.executable, "-c", DEAD_TRACKER.format(asked=asked)], capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "True\n", "")
