@@ -1,6 +1,7 @@
 """Losses proved again: the referee makes a new certificate for each and checks it.
 
-`checked-losses.json` beside `outcomes/` keeps which deals have been: seeds as in a manifest, by variant and numbering.
+`checked-losses.json` beside `outcomes/` keeps which deals have been, by variant and numbering: the hash of the rules, and
+seeds as in a manifest. What was proved under other rules than the partition's counts for nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from pipeline.dataset import lock
 from pipeline.dataset.audit import LOSS, AuditResult, Finding
 from pipeline.dataset.files import write_text
 from pipeline.dataset.seeds import Seeds, parse_seeds
@@ -25,6 +27,7 @@ from pipeline.game.variants import Variant
 log = logging.getLogger(__name__)
 
 MOST_BOARDS = 5_000_000  # of one certificate: about a minute and a gigabyte
+_PATIENCE = 10.0  # seconds for another to write the list
 
 
 def lost_seeds(store: Store, partition: Partition, sample: int | None) -> list[int]:
@@ -74,46 +77,63 @@ def check_losses(
                 advance(1)
         finally:  # an interrupt keeps what is done
             result.losses += len(checked)
-            note_checked(store, partition, Seeds.of_numbers(checked))
+            note_checked(store, partition, variant.rules_hash, Seeds.of_numbers(checked))
 
 
 def checked_losses(store: Store) -> dict[Partition, Seeds]:
-    """Return the deals whose loss was proved again, by partition.
+    """Return the deals whose loss was proved again under the rules of their partition, by partition.
 
     Raises
     ------
     StoreError
-        `checked-losses.json` cannot be read or is not of its form.
+        `checked-losses.json` cannot be read or is not of its form, or a part cannot be read.
     """
+    return {name: seeds for name, (rules, seeds) in _read(store).items() if rules == store.rules_hash(name)}
+
+
+def note_checked(store: Store, partition: Partition, rules_hash: str, seeds: Seeds) -> None:
+    """Keep that the losses of these deals were proved again; a warning if that cannot be written.
+
+    Needs no hold on the dataset, so that losses can be proved beside a run: the list has a lock of its own.
+
+    Parameters
+    ----------
+    rules_hash
+        `Variant.rules_hash` of the rules they were proved under.
+    """
+    if not seeds:
+        return
+    try:
+        with lock.hold(store.staging / "checked-losses", "verify --lost", _PATIENCE):
+            checked = _read(store)
+            rules, known = checked.get(partition, ("", Seeds(())))
+            known = known if rules == rules_hash else Seeds(())
+            checked[partition] = rules_hash, Seeds.of([*known.ranges, *seeds.ranges])
+            content = {
+                str(name): {"rules_hash": rules, "seeds": some.texts()}
+                for name, (rules, some) in sorted(checked.items())
+            }
+            write_text(_path(store), json.dumps(content, indent=2) + "\n")
+    except StoreError as error:
+        log.warning("%s; reports will not count these losses as proved again", error)
+
+
+def _read(store: Store) -> dict[Partition, tuple[str, Seeds]]:
+    """Return the hash of the rules and the deals of each partition in the list."""
     path = _path(store)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        if not all(isinstance(ranges, list) for ranges in content.values()):
-            raise ValueError("expected lists of ranges such as 1:20")
         return {
-            Partition(*name.split("/")): Seeds.of(parse_seeds(text) for text in ranges)
-            for name, ranges in content.items()
+            Partition(*name.split("/")): (entry["rules_hash"], Seeds.of(map(parse_seeds, entry["seeds"])))
+            for name, entry in content.items()
         }
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, TypeError, AttributeError, RecursionError, UsageError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError, UsageError) as error:
         remedy = "remove it, and prove the losses again by 'winnable verify --lost'"
         raise StoreError(f"{path}: not a valid list of checked losses: {error}; {remedy}") from error
-
-
-def note_checked(store: Store, partition: Partition, seeds: Seeds) -> None:
-    """Keep that the losses of these deals were proved again; a warning if that cannot be written."""
-    try:
-        checked = checked_losses(store)
-        known = checked.get(partition, Seeds(()))
-        checked[partition] = Seeds.of([*known.ranges, *seeds.ranges])
-        if checked[partition] != known:
-            content = {str(name): checked[name].texts() for name in sorted(checked)}
-            write_text(_path(store), json.dumps(content, indent=2) + "\n")
-    except StoreError as error:
-        log.warning("%s; reports will not count these losses as proved again", error)
 
 
 def _path(store: Store) -> Path:

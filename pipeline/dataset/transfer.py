@@ -49,7 +49,7 @@ def merge(
     StoreError
         One of the datasets is damaged, their rules differ, or one says won and the other lost.
     """
-    counts = {}
+    counts, hashes = {}, {}
     for partition in partitions:
         rules = source.rules_hash(partition)
         if rules is None:
@@ -57,14 +57,14 @@ def merge(
         if partition.variant in variants:
             source.check_rules(partition, variants[partition.variant].rules_hash)
         target.check_rules(partition, rules)
-        counts[partition] = _compare(target, source, partition)
+        counts[partition], hashes[partition] = _compare(target, source, partition), rules
     checked = checked_losses(source)
     _merge_manifests(target, source, partitions)
     for partition, (added, replaced) in counts.items():
         if added or replaced:
             for table in source.scan(partition):
                 target.add(partition, table)
-        note_checked(target, partition, checked.get(partition, Seeds(())))
+        note_checked(target, partition, hashes[partition], checked.get(partition, Seeds(())))
         yield partition, added, replaced
 
 

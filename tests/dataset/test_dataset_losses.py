@@ -1,6 +1,7 @@
 """Lost rows proved again: a sample, all, and one that is not lost."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from dataset_rows import a_row, table_of
@@ -64,7 +65,18 @@ def test_the_report_counts_the_losses_proved_again(store, capsys):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", '{"spider-1": ["1"]}', '{"a/b": ["x"]}', '{"a/b": 5}', '{"a/b": "12"}', "\xff"]
+    "text",
+    [
+        "",
+        "[]",
+        '{"spider-1": {"rules_hash": "0", "seeds": []}}',
+        '{"a/b": {"seeds": []}}',
+        '{"a/b": {"rules_hash": "0", "seeds": ["x"]}}',
+        '{"a/b": {"rules_hash": "0", "seeds": 5}}',
+        '{"a/b": ["12"]}',
+        '{"a/b": 5}',
+        "\xff",
+    ],
 )
 def test_a_damaged_list_of_checked_losses_is_named(store, capsys, text):
     (store.data / "checked-losses.json").write_bytes(text.encode("latin-1"))
@@ -85,7 +97,7 @@ def test_a_loss_that_is_none_is_a_fault(store, monkeypatch, capsys):
 
 
 def test_a_sample_takes_losses_never_proved_again_first(store):
-    note_checked(store, SIMON, Seeds.of_numbers([12, 25]))
+    note_checked(store, SIMON, RULES, Seeds.of_numbers([12, 25]))
     assert {tuple(lost_seeds(store, SIMON, 1)) for _ in range(20)} == {(21,)}
     assert {tuple(lost_seeds(store, SIMON, 2)) for _ in range(20)} <= {(12, 21), (21, 25)}
 
@@ -100,6 +112,20 @@ def test_an_interrupt_keeps_the_losses_proved_so_far(store):
 
 
 def test_merging_takes_along_which_losses_were_proved_again(store, tmp_path):
-    note_checked(store, SIMON, Seeds.of_numbers([12, 25]))
+    note_checked(store, SIMON, RULES, Seeds.of_numbers([12, 25]))
     assert run_command(["merge", str(store.data), "--data", str(tmp_path / "other")]) == 0
     assert checked_losses(Store(tmp_path / "other")) == {SIMON: Seeds.of_numbers([12, 25])}
+
+
+def test_losses_proved_under_other_rules_do_not_count(store):
+    note_checked(store, SIMON, "0" * 16, Seeds.of_numbers([12, 21]))
+    assert checked_losses(store) == {}
+    note_checked(store, SIMON, RULES, Seeds.of_numbers([25]))
+    assert checked_losses(store) == {SIMON: Seeds.of_numbers([25])}
+
+
+def test_losses_proved_by_several_at_once_are_all_kept(store):
+    """Beside a command that writes the dataset, too."""
+    with store.writing("run"), ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda seed: note_checked(store, SIMON, RULES, Seeds.of_numbers([seed])), range(1, 41)))
+    assert checked_losses(store) == {SIMON: Seeds.of([range(1, 41)])}

@@ -26,6 +26,7 @@ from pipeline.cli.main import run_command
 from pipeline.dataset.schema import VOLATILE
 from pipeline.dataset.store import Part, Partition, Store
 from pipeline.game.lines import split_line
+from pipeline.game.variants import load_variant
 from pipeline.runs import executors, run
 
 GAMES = Partition("easy-game", "native")
@@ -46,8 +47,9 @@ COMMANDS = {
     "pool": ("pool", "build", *GAME, "--count", "12", "--out", "pool.parquet"),
     "merge": ("merge", "other"),
     "repair": ("verify", "--variant", "easy.toml", "--repair"),
+    "verify": ("verify", "--variant", "easy.toml", "--variant", "simple-simon", "--lost"),
     "export": ("export", "--out", "out.csv"),
-    "report": ("report", "--variant", "easy.toml", "--out", "report"),
+    "report": ("report", "--variant", "easy.toml", "--out", "report", "--exceptions", "3"),
 }
 FAILURES = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO}
 STEPS = (("fsync", os), ("replace", os), ("rename", os), ("unlink", os), ("mkdir", os), ("open", io))
@@ -104,6 +106,11 @@ def prepare(folder, command):
     assert run_command(["run", *GAME, "--seeds", "1:10", "-q"]) == 0
     if command == "merge":
         assert run_command(["run", *GAME, "--seeds", "8:20", "--data", "other", "-q"]) == 0
+    if command == "verify":
+        store = Store(folder / "data")
+        lost = [a_row(seed, "lost", rules_hash=load_variant("simple-simon").rules_hash) for seed in (12, 21, 25)]
+        with store.writing("test"):
+            store.add(Partition("simple-simon", "native"), table_of(lost))
     if command == "repair":
         store = Store(folder / "data")
         with store.writing("test"):
@@ -128,10 +135,10 @@ def state(folder):
     nothing = dict.fromkeys(VOLATILE)
     rows = {str(part): [row._replace(**nothing) for row in rows_of(store.read(*part))] for part in store.partitions()}
     files = {}
-    for name in ("out.csv", "pool.parquet", "reports", "report"):
+    for name in ("out.csv", "pool.parquet", "reports", "report", "data/checked-losses.json"):
         for path in [folder / name, *sorted((folder / name).rglob("*"))]:
             if path.is_file():
-                digest = path.read_bytes() if path.suffix == ".csv" else b""
+                digest = path.read_bytes() if path.suffix == ".csv" or "checked" in path.name else b""
                 files[str(path.relative_to(folder))] = digest.decode().replace("\r", "")
     if (folder / "pool.parquet").exists():
         import pyarrow.parquet as pq

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from faults_processes import environment
 
-COMMANDS = ("run", "nightly", "pool", "merge", "repair", "export", "report")
+COMMANDS = ("run", "nightly", "pool", "merge", "repair", "verify", "export", "report")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 
 
@@ -37,7 +37,8 @@ def test_each_step(tmp_path, command, how):
 
 
 @pytest.mark.parametrize(
-    ("command", "how"), [("run", "kill"), ("repair", "kill"), ("merge", "ENOSPC"), ("export", "EIO")]
+    ("command", "how"),
+    [("run", "kill"), ("repair", "kill"), ("verify", "kill"), ("merge", "ENOSPC"), ("export", "EIO")],
 )
 def test_some_steps(tmp_path, command, how):
     sweep(tmp_path, command, how, 7)
