@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+
+_LIMITS = {
+    errno.EMFILE: "allow more open files (ulimit -n)",
+    errno.ENFILE: "close files of other programs: the system has no more",
+    errno.EAGAIN: "allow more processes (ulimit -u), or fewer --workers",
+    errno.ENOMEM: "free some memory, or fewer --workers",
+}
+
+
+def cause_of(error: OSError) -> str:
+    """Return what the system says of an error and, where a limit of the system was met, the remedy."""
+    said, remedy = error.strerror or str(error), _LIMITS.get(error.errno or 0)
+    return f"{said}; {remedy}" if remedy else said
+
 
 class WinnableError(Exception):
     """Base of the errors a user may meet. The text is one line naming file, field, value and what would be right."""

@@ -20,6 +20,7 @@ from pipeline.game.codes import engine_move
 from pipeline.game.moves import Move
 from pipeline.game.numbers import whole_number
 from pipeline.game.variants import Variant
+from pipeline.referee.cache import cache_directory
 from pipeline.referee.replay import line_text, verify_line
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ DEFAULT_LIMIT = 1_000_000
 LIMITS = range(1, 2**63)
 DEALS = {"blocked": 0, "all": 1, "non-empty": 2}
 SAME = {"suit": 0, "colour": 1, "any": 2}
+
+cache_directory()  # refuses one that is not safe, before any compiled code is loaded
 
 
 @dataclass(frozen=True, slots=True)

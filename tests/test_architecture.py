@@ -190,11 +190,15 @@ def test_no_command_loads_pandas_for_pyarrow(tmp_path):
     store = Store(tmp_path)
     with store.writing("test"):
         store.add(Partition("spider-4", "native"), a_table([1, 2]))
-    program = "import atexit, sys; atexit.register(lambda: print('pandas' in sys.modules)); "
-    program += "from pipeline.cli.main import main; main()"
+    program = """if True:
+        import atexit, importlib.util, sys
+        atexit.register(lambda: print("pandas" in sys.modules, importlib.util.find_spec("pandas").name))
+        from pipeline.cli.main import main
+        main()
+    """
     command = [sys.executable, "-c", program, "export", "--data", str(tmp_path), "-q"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert (len(done.stdout.splitlines()), done.stdout.split()[-1]) == (4, "False")
+    assert (len(done.stdout.splitlines()), done.stdout.splitlines()[-1]) == (4, "False pandas")
 
 
 def test_every_dependency_is_used_and_every_use_is_declared():

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import importlib
+import importlib.abc
 import os
 import signal
-import stat
 import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import NamedTuple, NoReturn
 
 import click
 
-from pipeline.errors import ConfigError, WinnableError
+from pipeline.errors import WinnableError, cause_of
 from pipeline.runs.stopping import INTERRUPTED, SIGNALS, Signalled
 
 _PATIENCE = 5.0  # seconds for threads and child processes to end, after the last message
@@ -146,26 +146,6 @@ def cli() -> None:
       winnable run --variant spider-4 --seeds 1:200
       winnable report
     """
-    _check_cache()
-
-
-def _check_cache() -> None:
-    """Refuse a directory of compiled code that others may write to: what lies there is run.
-
-    Raises
-    ------
-    ConfigError
-        Names the directory.
-    """
-    base = os.environ.get("WINNABLE_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "winnable")
-    for path in (Path(base).expanduser(), *Path(base).expanduser().glob("*/")):
-        with contextlib.suppress(OSError, AttributeError):  # not there yet; Windows
-            found = path.stat()
-            if found.st_uid not in (0, os.geteuid()) or found.st_mode & stat.S_IWOTH:
-                raise ConfigError(
-                    f"{path}: others may write to this directory, and the compiled code in it is run: expected one of "
-                    "your own (chmod o-w), or set WINNABLE_CACHE to another"
-                )
 
 
 keep_lines(cli)
@@ -218,7 +198,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         return _silence_stdout()
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{place}{error.strerror or error}", 1)
+        return _complain(f"{place}{cause_of(error)}", 1)
     except MemoryError:
         return _complain("out of memory; a smaller --nodes or fewer --workers needs less", 1)
     except Exception:
@@ -259,13 +239,16 @@ def _raise_signalled(number: int, _frame: FrameType | None) -> NoReturn:
     raise Signalled(SIGNALS[signal.Signals(number)])
 
 
-class _NoPandas:
-    """Hides pandas: no command uses it, but pyarrow would import it to know its frames, for 35 MB and 0.3 seconds."""
+class _NoPandas(importlib.abc.Loader):
+    """Refuses to load pandas: no command uses it, but pyarrow would, to know its frames, for 35 MB and 0.3 seconds."""
 
-    def find_spec(self, name: str, _path: object, _target: object = None) -> None:
-        """Refuse pandas and leave every other module to the finders after this one."""
-        if name == "pandas":
-            raise ModuleNotFoundError("pandas is not used here", name=name)
+    def find_spec(self, name: str, _path: object, _target: object = None) -> ModuleSpec | None:
+        """Find pandas and leave every other module to the finders after this one."""
+        return ModuleSpec(name, self) if name == "pandas" else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Refuse pandas."""
+        raise ModuleNotFoundError("pandas is not used here", name=module.__name__)
 
 
 def _open_closed_streams() -> None:

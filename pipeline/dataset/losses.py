@@ -1,7 +1,7 @@
 """Losses proved again: the referee makes a new certificate for each and checks it.
 
-`checked-losses.json` beside `outcomes/` keeps which deals have been, by variant and numbering: the hash of the rules, and
-seeds as in a manifest. What was proved under other rules than the partition's counts for nothing.
+`checked-losses.json` beside `outcomes/` keeps which deals have been, by variant and numbering: the hash of the rules,
+and seeds as in a manifest. What was proved under other rules than the partition's counts for nothing.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import pathlib
 from collections.abc import Callable
 from typing import Any
@@ -11,16 +10,17 @@ from typing import Any
 import numba
 import numpy as np
 
+from pipeline.referee.cache import cache_directory
+
 _config: Any = numba.config  # its settings are made at run time
 _HERE = pathlib.Path(__file__).parent
 
 
 def _directory() -> str:
-    base = os.environ.get("WINNABLE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "winnable")  # noqa: PTH118
     digest = hashlib.sha256(numba.__version__.encode())
     for path in sorted(_HERE.glob("*.py")):
         digest.update(path.read_bytes())
-    return str(pathlib.Path(base).expanduser() / f"referee-{digest.hexdigest()[:16]}")
+    return str(cache_directory() / f"referee-{digest.hexdigest()[:16]}")
 
 
 DIRECTORY = _directory()

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pipeline.errors import cause_of
 from pipeline.runs import workers
 from pipeline.runs.executor import Executor
 
@@ -86,10 +87,12 @@ class ProcessExecutor(Executor):
         try:
             with _no_main():
                 return self._pool.submit(task, *arguments)
-        except (BrokenExecutor, EOFError, OSError) as error:  # the latter two: the fork server has died
-            broken: Future[T] = Future()
-            broken.set_exception(error if isinstance(error, BrokenExecutor) else BrokenExecutor(f"{error!r}"))
-            return broken
+        except BrokenExecutor as error:
+            return _broken(error)
+        except EOFError:
+            return _broken(BrokenExecutor("what starts them has died"))
+        except OSError as error:  # a fork server that has died, too
+            return _broken(BrokenExecutor(cause_of(error)))
 
     def breaks_all(self, error: BaseException) -> bool:
         """A dead worker breaks the whole pool."""
@@ -126,6 +129,12 @@ class ProcessExecutor(Executor):
             initializer=workers.start_worker,
             initargs=(self._stop, queue, level),
         )
+
+
+def _broken(error: BrokenExecutor) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_exception(error)
+    return future
 
 
 def start_fork_server(modules: Sequence[str] = ()) -> None:
@@ -251,8 +260,11 @@ def make_processes(size: int, run_log: RunLog | None = None) -> Executor:
     """Return worker processes, or this process where the system lacks what they need to talk to each other."""
     try:
         return ProcessExecutor(size, run_log)
-    except OSError as error:  # no /dev/shm, or none that can be written, as in some containers
-        log.warning("worker processes cannot start (%s): working in this one; several need a writable /dev/shm", error)
+    except OSError as error:
+        said = cause_of(error)
+        if said == error.strerror:  # no /dev/shm, or none that can be written, as in some containers
+            said += "; several processes need a writable /dev/shm"
+        log.warning("worker processes cannot start, so this one does the work: %s", said)
         if run_log is not None:
             run_log.end_workers()
         return InlineExecutor()

@@ -119,7 +119,7 @@ class Flight(Generic[P, T]):
         Raises
         ------
         WinnableError
-            Workers die while they start, or the cluster is gone or cancels the same piece again and again.
+            Workers do not start, or the cluster is gone or cancels the same piece again and again.
         """
         self._executor.check()
         try:
@@ -156,7 +156,7 @@ class Flight(Generic[P, T]):
             try:
                 self._probe()
             except self._executor.lost as error:
-                raise WinnableError(f"workers die while they start: {error}") from error
+                raise WinnableError(f"workers do not start: {error}") from error
             self._probe = None
         if len(lost) > 1:
             log.warning("a worker died; the %d chunks in flight are tried again one by one", len(lost))
@@ -205,7 +205,7 @@ def each(
     Raises
     ------
     WinnableError
-        A deal kills its worker and `killed` is None, or workers die while they start.
+        A deal kills its worker and `killed` is None, or workers do not start.
     """
     results: dict[int, list[T]] = {}
     pieces = (range(at, min(at + _PIECE, len(deals))) for at in range(0, len(deals), _PIECE))

@@ -2,10 +2,10 @@
 
 import errno
 import fcntl
-import json
 import os
 import resource
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -85,16 +85,17 @@ def test_without_locks_what_a_dead_process_left(tmp_path, monkeypatch, host):
 # ---- no shared memory
 
 
-def test_without_shared_memory_all_is_done_in_this_process(folder, monkeypatch, capsys, rows_in):
+@pytest.mark.parametrize(("code", "remedy"), [(errno.EROFS, "/dev/shm"), (errno.EMFILE, "ulimit -n")])
+def test_where_no_process_can_start_all_is_done_in_this_one(folder, monkeypatch, capsys, rows_in, code, remedy):
     def refuse(*_):
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), "/dev/shm")
+        raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(executors.ProcessExecutor, "_new_pool", refuse)
     monkeypatch.setattr(runs.run, "__kwdefaults__", runs.run.__kwdefaults__ | {"settler": Easy(), "solver": IDENTITY})
     assert run_command(RUN) == 0
     err = capsys.readouterr().err
-    assert "[Errno 30]" in err
-    assert "/dev/shm" in err
+    assert os.strerror(code) in err
+    assert [word for word in ("/dev/shm", "ulimit -n") if word in err] == [remedy]
     assert seeds_in(rows_in, folder / "data") == list(range(1, 41))
     assert run_command(("verify", "--variant", "easy.toml")) == 0
 
@@ -124,6 +125,16 @@ def test_sixty_four_file_handles(folder, rows_in):
     code, err = command.end()
     assert (code, [word for word in TELLTALES if word in err]) == (0, []), err
     assert seeds_in(rows_in, folder / "data") == list(range(1, 41))
+
+
+@pytest.mark.parametrize("most", [6, 10, 14, 20, 26])
+def test_too_few_file_handles(folder, most):
+    """Whatever cannot be opened with so few: the limit is named, not a guess."""
+    command = Command(folder, *RUN, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
+    code, err = command.end()
+    assert code in (0, 1), err
+    assert not [word for word in (*TELLTALES, "/dev/shm", "Errno") if word in err], err
+    assert "ulimit -n" in err or code == 0 or "Connection refused" in err, err
 
 
 # ---- names that are no plain text
@@ -167,16 +178,45 @@ def test_directories_of_any_name(folder, name, rows_in):
 # ---- a cache of compiled code
 
 
+def winnable(cache, temporary, *words):
+    where = {"WINNABLE_CACHE": str(cache), "TMPDIR": str(temporary)}
+    command = [sys.executable, "-m", "pipeline", *words]
+    return subprocess.run(command, env=environment() | where, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize("below", ["", "referee-0123456789abcdef"])
-def test_a_cache_that_others_may_write_to_is_refused(tmp_path, monkeypatch, capsys, below):
+@pytest.mark.parametrize("fault", ["others may write", "belongs to another user"])
+def test_a_cache_that_others_may_write_to_is_refused(tmp_path, below, fault):
+    """By what would load code from it, and by nothing else."""
     cache = tmp_path / "cache" / below
     cache.mkdir(parents=True)
-    monkeypatch.setenv("WINNABLE_CACHE", str(tmp_path / "cache"))
-    assert run_command(["variants"]) == 0
-    cache.chmod(0o777)
-    capsys.readouterr()
-    assert run_command(["variants"]) == 3
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith(f"Error: {cache}: others may write")
-    assert json.dumps(err).count("\\n") == 1
+    if fault == "others may write":
+        cache.chmod(0o777)
+    elif os.geteuid() == 0:
+        os.chown(cache, 1234, -1)
+    else:
+        pytest.skip("only root gives directories away")
+    for words in (["variants"], ["--help"], ["solve", "--help"], ["deal", "--variant", "spider-1", "--seed", "1"]):
+        assert winnable(tmp_path / "cache", tmp_path, *words).returncode == 0
+    done = winnable(tmp_path / "cache", tmp_path, "solve", "--variant", "spider-1", "--seed", "1")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith(f"Error: {cache}: {fault}")
+    assert ("chmod" in done.stderr) == (fault == "others may write")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_where_no_cache_can_be_written_another_stands_in(tmp_path):
+    """Not the directory of the sources, where numba misses that they change; that is said once."""
+    program = "from pipeline.engine import compiler; from pipeline.referee import compiled"
+    program = f"import os, pipeline.solver; {program}; print(compiler.CACHE_DIRECTORY, compiled.DIRECTORY)"
+    said = []
+    for _ in range(2):
+        where = {"WINNABLE_CACHE": "/dev/null/cache", "TMPDIR": str(tmp_path)}
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, env=environment() | where, capture_output=True, text=True, check=True)
+        engine, referee = map(Path, done.stdout.split())
+        assert engine.parent == referee.parent == tmp_path / f"winnable-{os.geteuid()}"
+        assert stat.S_IMODE(engine.parent.stat().st_mode) == 0o700
+        said.append(done.stderr)
+    assert "/dev/null/cache cannot be written" in said[0]
+    assert said[1] == ""

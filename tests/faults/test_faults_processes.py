@@ -97,7 +97,7 @@ def test_a_fork_server_that_never_lives(tmp_path, words, rows_in):
     command.wait_for(lambda: kill(command.children(SERVER)))
     code, err = command.end()
     assert (code, [word for word in TELLTALES if word in err]) == (1, []), err
-    assert err.splitlines()[-1].startswith("Error: workers die while they start")
+    assert err.splitlines()[-1].startswith("Error: workers do not start")
     check_goes_on(tmp_path, words, rows_in)
 
 

@@ -334,7 +334,7 @@ class Stillborn:
 
 
 def test_workers_that_cannot_start_end_the_run(settings_for):
-    with pytest.raises(WinnableError, match="workers die while they start"):
+    with pytest.raises(WinnableError, match="workers do not start"):
         runs.run(settings_for("1:1000000", executor="processes"), settler=Stillborn, solver=IDENTITY)
 
 

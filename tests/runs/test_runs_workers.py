@@ -98,7 +98,7 @@ def test_workers_that_cannot_start_are_no_deals_fault(monkeypatch):
     monkeypatch.setattr(ProcessExecutor, "submit", lambda *_: dead())
     executor = ProcessExecutor(1)
     try:
-        with pytest.raises(WinnableError, match="workers die while they start"):
+        with pytest.raises(WinnableError, match="workers do not start"):
             each(executor, double, None, "native", range(10), killed=lambda deal: -deal)
     finally:
         executor.close()
