@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from pipeline.dataset.files import replacing
 from pipeline.dataset.schema import SCHEMA
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
+from pipeline.game.numbers import write_csv
 
 COLUMNS = ("seed", "verdict", "positions", "node_limit")
 _PLAIN = pa.schema([(name, pa.string() if name == "verdict" else pa.int64()) for name in COLUMNS])
@@ -54,11 +54,12 @@ def write_exceptions(
 ) -> None:
     """Write the exceptions of partitions as CSV: `variant`, `numbering`, and the columns of `exceptions_of`."""
     with replacing(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*Partition._fields, *COLUMNS])
-        for partition in partitions:
-            rows = exceptions_of(store, partition, hardest, seeds)
-            writer.writerows([*partition, *row.values()] for row in rows.to_pylist())
+        rows = (
+            (*partition, *row.values())
+            for partition in partitions
+            for row in exceptions_of(store, partition, hardest, seeds).to_pylist()
+        )
+        write_csv(file, (*Partition._fields, *COLUMNS), rows)
 
 
 def _hardest(wins: pa.Table, number: int) -> pa.Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pipeline.analysis.report import GENERATOR
 from pipeline.analysis.statistics import WinRate, win_rate
 from pipeline.analysis.tables import interval_text, number, title
 from pipeline.analysis.templating import environment
+from pipeline.dataset.files import read_json
 from pipeline.errors import DataError
 from pipeline.game.variants import load_variant, variant_ids
 
@@ -140,16 +140,12 @@ def nights_page(reports: Path) -> str:
 
 
 def _points(path: Path, date: str) -> dict[str, Point]:
-    """Read a night's report, by variant label; empty if there is none."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+    """Read a night's report, by variant label."""
+
+    def parse(content: dict[str, Any]) -> dict[str, Point]:
         return {_label(entry): _point(entry, date) for entry in content["variants"]}
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path} is not a valid report: {type(error).__name__}: {error}") from error
+
+    return read_json(path, "report", parse, error=DataError)
 
 
 def _label(entry: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ from pipeline.analysis.selection import check_present, partitions_of
 from pipeline.analysis.statistics import Counts, Quantiles, Tally
 from pipeline.dataset.losses import checked_losses
 from pipeline.dataset.manifest import RunRecord
-from pipeline.dataset.rows import seeds_of
+from pipeline.dataset.rows import count_values, seeds_of
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Store
 from pipeline.game.variants import Variant
@@ -173,8 +173,8 @@ def sample_of(
         times = table["seconds"].cast(pa.float64()).to_numpy()
         timed += int((times > 0).sum())
         seconds.append(float(times[times > 0].sum()))
-        _count(table["solver"], solvers)
-        _count(table["run_id"], runs)
+        solvers += count_values(table["solver"].cast(pa.string()))
+        runs += count_values(table["run_id"].cast(pa.string()))
         hardest = _hardest(hardest, table)
     missing.finish()
     return Sample(
@@ -211,12 +211,6 @@ class _Growing:
 
     def tally(self) -> Tally:
         return Tally.joined(self._tallies)
-
-
-def _count(column: pa.ChunkedArray, into: Counter[str]) -> None:
-    for entry in pc.value_counts(column.cast(pa.string())).to_pylist():
-        if entry["values"]:
-            into[entry["values"]] += entry["counts"]
 
 
 def _hardest(before: list[HardDeal], table: pa.Table) -> list[HardDeal]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import StoreError
-from pipeline.game.variants import Variant, load_variant, variant_ids
+from pipeline.game.variants import Variant, variants_by_id
 
 log = logging.getLogger(__name__)
 
@@ -30,27 +30,20 @@ def partitions_of(
     StoreError
         A partition has other rules than its variant, or nothing but variants of others is there.
     """
-    asked = {variant.id: variant for variant in variants}
-    packaged = {name: place for place, name in enumerate(variant_ids())}
-    chosen, unknown = [], []
-    for partition in sorted({*store.partitions(), *planned}, key=lambda p: (packaged.get(p.variant, len(packaged)), p)):
-        if (asked and partition.variant not in asked) or numbering not in (None, partition.numbering):
-            continue
-        variant = asked.get(partition.variant)
-        if variant is None and partition.variant in packaged:
-            variant = load_variant(partition.variant)
-        if variant is None:
-            unknown.append(partition.variant)
-            continue
+    games = variants_by_id(variants)
+    partitions = store.choose(variants, numbering, planned)
+    unknown = dict.fromkeys(partition.variant for partition in partitions if partition.variant not in games)
+    chosen = [(partition, games[partition.variant]) for partition in partitions if partition.variant in games]
+    for partition, variant in chosen:
         store.check_rules(partition, variant.rules_hash)
-        chosen.append((partition, variant))
     if unknown:
-        text = f"{store.data}: {', '.join(dict.fromkeys(unknown))} did not come with winnable: expected its file, by "
+        text = f"{store.data}: {', '.join(unknown)} did not come with winnable: expected its file, by "
         text += "--variant"
         if not chosen:
             raise StoreError(text)
         log.warning("%s; left out", text)
-    return chosen
+    places = {name: place for place, name in enumerate(games)}
+    return sorted(chosen, key=lambda pair: (places[pair[0].variant], pair[0]))
 
 
 def check_present(store: Store, present: Sequence[str], variants: Sequence[Variant], seeds: Seeds | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import textwrap
@@ -13,7 +12,7 @@ from typing import Any
 from pipeline.analysis.published import percent
 from pipeline.analysis.report import Report, VariantReport, report_json
 from pipeline.analysis.statistics import WinRate
-from pipeline.game.numbers import csv_value
+from pipeline.game.numbers import write_csv
 
 WIDTH = 100
 NAMED = 5  # runs that a message names one by one
@@ -116,9 +115,7 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows with equal keys as CSV with a header; nothing of no row."""
     out = io.StringIO()
     if rows:
-        writer = csv.DictWriter(out, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({key: csv_value(value) for key, value in row.items()} for row in rows)
+        write_csv(out, rows[0], (row.values() for row in rows))
     return out.getvalue()
 
 

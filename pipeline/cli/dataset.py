@@ -10,28 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli import options, records
+from pipeline.game.numbers import counted
 
 if TYPE_CHECKING:
     from pipeline.dataset.store import Partition, Store
 
 EXPORTS = ("csv", "json", "jsonl")
-
-
-def existing(data: Path) -> Store:
-    """Return the dataset of a directory.
-
-    Raises
-    ------
-    StoreError
-        There is none.
-    """
-    from pipeline.dataset.store import Store
-    from pipeline.errors import StoreError
-
-    store = Store(data)
-    if not store.outcomes.is_dir():
-        raise StoreError(f"{data}: there is no dataset here (no outcomes/)")
-    return store
 
 
 @click.command()
@@ -83,16 +67,19 @@ def verify(
       winnable verify --repair
     """
     from pipeline.dataset.audit import refuse_other_rules
+    from pipeline.dataset.store import Store
+    from pipeline.game.variants import variants_by_id
     from pipeline.runs.settings import is_file_name
 
     if repair and not sample is lost is None:
         raise click.UsageError("--repair looks at every row and proves no loss; leave out --sample and --lost")
-    store = existing(options.data_directory(data))
-    rules = _rules_by_id(variants)
+    store = Store.existing(options.data_directory(data))
+    chosen = options.chosen_variants(variants)
+    rules = variants_by_id(chosen)
     refuse_other_rules(store, options.chosen_variants(tuple(filter(is_file_name, variants))))
     result = _audit(store, rules, variants, numbering, sample, workers, verbosity)
     if lost is not None:
-        _check_losses(store, rules, store.choose(options.chosen_variants(variants), numbering), lost, result, verbosity)
+        _check_losses(store, rules, store.choose(chosen, numbering), lost, result, verbosity)
     _show_findings(result.findings, output_format)
     for partition in result.unknown:
         options.message(f"{partition}: lines not replayed, its rules are not known; give --variant FILE", verbosity)
@@ -105,10 +92,10 @@ def verify(
         result = _audit(store, rules, variants, numbering, None, workers, verbosity)
         _show_findings(result.findings, output_format)
     result.raise_if_faulty()
-    parts, rows = records.counted(result.parts, "part"), records.counted(result.rows, "row")
-    done = f"{records.counted(result.lines, 'line')} replayed"
-    done += f", {records.counted(result.losses, 'lost deal')} proved again" if lost is not None else ""
-    unread = f"; {records.counted(result.unread, 'line')} not replayed: their rules are not known"
+    parts, rows = counted(result.parts, "part"), counted(result.rows, "row")
+    done = f"{counted(result.lines, 'line')} replayed"
+    done += f", {counted(result.losses, 'lost deal')} proved again" if lost is not None else ""
+    unread = f"; {counted(result.unread, 'line')} not replayed: their rules are not known"
     options.message(f"{parts}, {rows}, {done}: no fault{unread if result.unread else ''}", verbosity)
 
 
@@ -122,14 +109,6 @@ def _check_losses(
     losses = [(part, rules[part.variant], lost_seeds(store, part, most)) for part in known]
     with counting(sum(len(seeds) for _, _, seeds in losses), "loss", verbosity) as advance:
         check_losses(store, losses, result, advance)
-
-
-def _rules_by_id(words: tuple[str, ...]) -> dict[str, Any]:
-    """Return the rules of every variant of ours and of those given, by id."""
-    from pipeline.game.variants import load_variant, variant_ids
-
-    known = {word: load_variant(word) for word in variant_ids()}
-    return known | {variant.id: variant for variant in options.chosen_variants(words)}
 
 
 def _audit(
@@ -152,7 +131,7 @@ def _audit(
         store,
         rules,
         replay_with(executor),
-        only=lambda part: (not ids or part.variant in ids) and numbering in (None, part.numbering),
+        only=lambda partition: partition.is_of(ids, numbering),
     )
     try:
         with counting(audit.count_rows(), "row", verbosity) as advance:
@@ -192,17 +171,19 @@ def merge(source: Path, data: Path | None, variants: tuple[str, ...], numbering:
     from pipeline.dataset import transfer
     from pipeline.dataset.manifest import read_runs
     from pipeline.dataset.store import Store
+    from pipeline.game.variants import variants_by_id
 
-    target, other = Store(options.data_directory(data)), existing(source)
+    target, other = Store(options.data_directory(data)), Store.existing(source)
     if target.data.resolve() == other.data.resolve():
         raise click.UsageError(f"{source} is the dataset itself")
-    chosen = other.choose(options.chosen_variants(variants), numbering, planned(read_runs(other)))
+    games = options.chosen_variants(variants)
+    chosen = other.choose(games, numbering, planned(read_runs(other)))
     merged = 0
     if chosen:
         goes_on()
         with target.writing("merge"):
-            for partition, added, replaced in transfer.merge(target, other, chosen, _rules_by_id(variants)):
-                deals = records.counted(added, "deal")
+            for partition, added, replaced in transfer.merge(target, other, chosen, variants_by_id(games)):
+                deals = counted(added, "deal")
                 options.message(f"{partition}: {deals} added, {replaced:,} replaced", verbosity)
                 merged += 1
     if not merged:
@@ -249,15 +230,16 @@ def export(
     """
     from pipeline.dataset import transfer
     from pipeline.dataset.files import replacing
+    from pipeline.dataset.store import Store
 
     options.check_place("--out", out, replaced=True)
     form = "csv" if options.form_of(output_format, out, EXPORTS) == "csv" else "jsonl"
-    store = existing(options.data_directory(data))
+    store = Store.existing(options.data_directory(data))
     partitions = store.choose(options.chosen_variants(variants), numbering)
     names, chosen = _columns(columns), options.chosen_seeds(seeds, seeds_from)
     with contextlib.nullcontext(sys.stdout) if out is None else replacing(out) as file:
         rows = transfer.export(store, partitions, file, form, names, chosen)
-    options.message(records.counted(rows, "row"), verbosity)
+    options.message(counted(rows, "row"), verbosity)
 
 
 def _columns(text: str | None) -> tuple[str, ...]:
@@ -294,13 +276,14 @@ def withdraw(runs: tuple[str, ...], every: bool, data: Path | None, verbosity: i
       winnable withdraw --all
     """
     from pipeline.dataset import withdrawal
+    from pipeline.dataset.store import Store
 
     if bool(runs) == every:
         raise click.UsageError("expected the names of runs, or --all")
-    store = existing(options.data_directory(data))
+    store = Store.existing(options.data_directory(data))
     chosen = runs or withdrawal.unfinished_runs(store)
     if not chosen:
         options.message("no run has deals left", verbosity)
     for done in withdrawal.withdraw(store, chosen):
-        left = ", ".join(f"{records.counted(count, 'deal')} of {partition}" for partition, count in done.left)
+        left = ", ".join(f"{counted(count, 'deal')} of {partition}" for partition, count in done.left)
         options.message(f"{done.run}: withdrawn, {left or 'no deals'} left unsettled", verbosity)

@@ -10,6 +10,7 @@ import click
 
 from pipeline.cli import boards, options, records
 from pipeline.errors import UsageError
+from pipeline.game.numbers import counted
 
 if TYPE_CHECKING:
     from pipeline.game.boards import Board
@@ -116,16 +117,16 @@ def _advice_text(answer: Advice) -> str:
 
     start = answer.start
     lines = [
-        f"{records.counted(answer.unseen, 'unseen card')} dealt {answer.fillings:,} times at random "
+        f"{counted(answer.unseen, 'unseen card')} dealt {answer.fillings:,} times at random "
         f"(draw {answer.draw}): {start.won:,} won, {start.lost:,} lost, {start.unsettled:,} unsettled at "
         f"{answer.node_limit:,} positions",
         "fillings won  95% interval  unsettled  begins  move",
     ]
-    for tally in answer.moves:
-        rate = tally.rate
+    for move in answer.moves:
+        rate = move.rate
         low, high = rate.interval
         lines.append(
-            f"{rate.proved:11.0%}  {low:6.0%} to {high:3.0%}  {tally.unsettled:9,}  {tally.begins:6,}  {tally.text}"
+            f"{rate.proved:11.0%}  {low:6.0%} to {high:3.0%}  {move.unsettled:9,}  {move.begins:6,}  {move.text}"
         )
     if not answer.moves:
         lines.append("no legal moves")

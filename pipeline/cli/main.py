@@ -56,7 +56,7 @@ COMMANDS: dict[str, Entry] = {
     "prove": Entry("pipeline.cli.prove:prove", _ONE, "Write a certificate that a board is lost."),
     "check": Entry("pipeline.cli.prove:check", _ONE, "Check certificates that boards are lost."),
     "variants": Entry("pipeline.cli.solve:variants", _ONE, "List the variants and describe their rules."),
-    "pool": Entry("pipeline.cli.pools:pool", _GAMES, "Build, check and sample lists of deals proved winnable."),
+    "pool": Entry("pipeline.cli.pools:group", _GAMES, "Build, check and sample lists of deals proved winnable."),
     "daily": Entry("pipeline.cli.pools:daily", _GAMES, "Print the daily deal of a date."),
     "bench": Entry("pipeline.cli.solve:bench", _SOLVER, "Compute the bench signature and measure the speed."),
     "tune": Entry("pipeline.cli.tune:tune", _SOLVER, "Search for better evaluation weights."),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli import options, records
-from pipeline.game.numbers import json_text
+from pipeline.cli import options
+from pipeline.game.numbers import counted, json_text
 
 if TYPE_CHECKING:
     from pipeline.runs.nightly import NightWork
@@ -84,8 +84,8 @@ def nightly(
             echo(_announcement(work))
             work.settle()
             work.check()
-            lines, losses = records.counted(work.audit.lines, "line"), records.counted(work.audit.losses, "lost deal")
-            echo(f"{lines} replayed, {losses} proved again, {records.counted(len(work.audit.findings), 'fault')}")
+            lines, losses = counted(work.audit.lines, "line"), counted(work.audit.losses, "lost deal")
+            echo(f"{lines} replayed, {losses} proved again, {counted(len(work.audit.findings), 'fault')}")
             work.publish()
         summary = work.night.summary
         assert summary is not None
@@ -113,8 +113,8 @@ def _announcement(work: NightWork) -> str:
         name = str(partition).removesuffix("/native")
         alike.setdefault((work.night.new[partition].count, node_limit), []).append(name)
     new = "; ".join(
-        f"{records.counted(count, 'new deal')} of {'each of ' if len(names) > 1 else ''}{', '.join(names)} "
-        f"at {records.counted(node_limit, 'position')}"
+        f"{counted(count, 'new deal')} of {'each of ' if len(names) > 1 else ''}{', '.join(names)} "
+        f"at {counted(node_limit, 'position')}"
         for (count, node_limit), names in alike.items()
     )
     again = f"at most {work.nightly.retry_at_most:,} unsettled ones of each again"
@@ -130,16 +130,16 @@ def _line(summary: dict[str, Any]) -> str:
         return sum(entry[what][key] for entry in summary["variants"])
 
     parts = [
-        f"{records.counted(total('new', 'deals') - total('new', 'missing'), 'new deal')} ({total('new', 'won'):,} won, "
+        f"{counted(total('new', 'deals') - total('new', 'missing'), 'new deal')} ({total('new', 'won'):,} won, "
         f"{total('new', 'lost'):,} lost, {total('new', 'unsettled'):,} unsettled)",
         f"{total('retried', 'deals'):,} tried again ({total('retried', 'won') + total('retried', 'lost'):,} settled)",
-        f"{records.counted(summary['verified']['lines'], 'line')} replayed, "
-        f"{records.counted(summary['verified']['losses'], 'lost deal')} proved again",
+        f"{counted(summary['verified']['lines'], 'line')} replayed, "
+        f"{counted(summary['verified']['losses'], 'lost deal')} proved again",
     ]
     if summary["failed"]:
-        parts.append(f"{records.counted(len(summary['failed']), 'deal')} FAILED")
+        parts.append(f"{counted(len(summary['failed']), 'deal')} FAILED")
     elif total("new", "missing"):
-        parts.append(f"{records.counted(total('new', 'missing'), 'deal')} left")
+        parts.append(f"{counted(total('new', 'missing'), 'deal')} left")
     if summary["verified"]["faults"]:
         parts.append(f"{summary['verified']['faults']} FAULTS in the dataset, no report")
     return f"{summary['date']} {summary['status']}: {', '.join(parts)}; {summary['report'] or '-'}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli import boards, options, records
+from pipeline.game.numbers import counted
 
 if TYPE_CHECKING:
     from pipeline.pools.building import Order
@@ -47,8 +48,8 @@ _DIFFICULTY = click.option(
 )
 
 
-@click.group()
-def pool() -> None:
+@click.group("pool")
+def group() -> None:
     r"""Build, check and sample lists of deals proved winnable.
 
     A pool is one Parquet file. Each row is a deal: seed, cards, winning line, moves, score and difficulty (1 for the
@@ -61,7 +62,7 @@ def pool() -> None:
     """
 
 
-@pool.command()
+@group.command()
 @options.variant_option()
 @click.option("--count", type=options.COUNT, required=True, metavar="N", help="Deals in the pool.")
 @click.option(
@@ -130,10 +131,10 @@ def build(
     built = _built(order, data, workers, verbosity)
     write_pool(built, out)
     header = built.header
-    options.message(f"wrote {out}: {records.counted(header.deals, 'won deal')}, {header.tried:,} tried", verbosity)
+    options.message(f"wrote {out}: {counted(header.deals, 'won deal')}, {header.tried:,} tried", verbosity)
     place = options.data_directory(data)
     if len(levels) == len(LEVELS) and (extra := extra_deals(built, place)):
-        more = f"{records.counted(extra, 'more deal')} won"
+        more = f"{counted(extra, 'more deal')} won"
         options.message(f"{place} has {more}: --count {header.deals + extra} takes them without a search", verbosity)
 
 
@@ -178,7 +179,7 @@ def _built(order: Order, data: Path | None, workers: int | None, verbosity: int)
     return build_pool(order, settling, lambda total: counting(total, "rating", verbosity))
 
 
-@pool.command()
+@group.command()
 @_FILE
 @options.verbosity_options
 def verify(file: Path, verbosity: int) -> None:
@@ -194,32 +195,32 @@ def verify(file: Path, verbosity: int) -> None:
     from pipeline.errors import DataError, SolverFault
     from pipeline.pools.pool import content_fault, faults, read_pool
 
-    pool_ = read_pool(file, check=False)
-    variant = _named(file, pool_)
-    with counting(len(pool_.rows), "deal", verbosity) as advance:
-        wrong = list(faults(pool_, variant, advance))
+    pool = read_pool(file, check=False)
+    variant = _named(file, pool)
+    with counting(len(pool.rows), "deal", verbosity) as advance:
+        wrong = list(faults(pool, variant, advance))
     broken = [fault for fault in wrong if fault.replay]
     if broken:
         which = "1 line does" if len(broken) == 1 else f"{len(broken)} lines do"
         raise SolverFault(f"{file}: {which} not replay: seed {broken[0].seed}: {broken[0].text}")
     if wrong:
-        raise DataError(f"{file}: {records.counted(len(wrong), 'wrong row')}: seed {wrong[0].seed}: {wrong[0].text}")
-    if fault := content_fault(pool_):
+        raise DataError(f"{file}: {counted(len(wrong), 'wrong row')}: seed {wrong[0].seed}: {wrong[0].text}")
+    if fault := content_fault(pool):
         raise DataError(f"{file}: {fault}")
-    click.echo(f"{file}: all {len(pool_.rows)} lines replay; cards, counts and checksum are right")
+    click.echo(f"{file}: all {len(pool.rows)} lines replay; cards, counts and checksum are right")
 
 
-def _named(file: Path, pool_: Pool) -> Any:
+def _named(file: Path, pool: Pool) -> Any:
     """Return the pool's variant; an error names the file."""
     from pipeline.errors import DataError
 
     try:
-        return pool_.variant()
+        return pool.variant()
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
 
 
-@pool.command()
+@group.command()
 @_FILE
 @options.format_option("table", "json")
 def show(file: Path, output_format: str) -> None:
@@ -234,9 +235,9 @@ def show(file: Path, output_format: str) -> None:
     from pipeline.pools.difficulty import LEVELS
     from pipeline.pools.pool import read_pool
 
-    pool_ = read_pool(file)
-    levels = Counter(row.difficulty for row in pool_.rows)
-    header = asdict(pool_.header)
+    pool = read_pool(file)
+    levels = Counter(row.difficulty for row in pool.rows)
+    header = asdict(pool.header)
     header.pop("rules")
     if output_format == "json":
         click.echo(
@@ -249,12 +250,12 @@ def show(file: Path, output_format: str) -> None:
         )
         click.echo(f"{key.replace('_', ' ')}: {text}")
     for level in LEVELS:
-        rows = [row for row in pool_.rows if row.difficulty == level]
+        rows = [row for row in pool.rows if row.difficulty == level]
         mean = f", {sum(row.moves for row in rows) / len(rows):.1f} moves on average" if rows else ""
-        click.echo(f"difficulty {level}: {records.counted(len(rows), 'deal')}{mean}")
+        click.echo(f"difficulty {level}: {counted(len(rows), 'deal')}{mean}")
 
 
-@pool.command()
+@group.command()
 @_FILE
 @click.option("--count", type=options.COUNT, default=1, show_default=True, metavar="N", help="Deals to draw.")
 @_DIFFICULTY
@@ -282,12 +283,12 @@ def sample(
 
     options.check_place("--out", out, replaced=True)
     form = options.form_of(output_format, out, ("numbers", "json", "csv"))
-    pool_ = pools.read_pool(file)
-    rows = pools.sample(pool_, count, levels, secrets.randbits(64) if draw is None else draw)
-    _write(pools.render(pool_, rows, form), out)
+    pool = pools.read_pool(file)
+    rows = pools.sample(pool, count, levels, secrets.randbits(64) if draw is None else draw)
+    _write(pools.render(pool, rows, form), out)
 
 
-@pool.command()
+@group.command()
 @_FILE
 @options.file_format_option("json", "csv", "numbers", default="json")
 @_OUT
@@ -305,8 +306,8 @@ def export(file: Path, output_format: str | None, out: Path | None) -> None:
 
     options.check_place("--out", out, replaced=True)
     form = options.form_of(output_format, out, ("json", "csv", "numbers"))
-    pool_ = pools.read_pool(file)
-    _write(pools.render(pool_, pool_.rows, form), out)
+    pool = pools.read_pool(file)
+    _write(pools.render(pool, pool.rows, form), out)
 
 
 def _write(text: str, out: Path | None) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli import boards, options, records
+from pipeline.cli import boards, options
+from pipeline.game.numbers import counted
 
 PATIENCE = "still at it: the search, and the first time ever half a minute of compiling"
 
@@ -82,5 +83,5 @@ def check(files: tuple[Path, ...], verbosity: int) -> None:
         click.echo(f"{where}lost: checked, {_counted(*checked)}")
 
 
-def _counted(boards_: int, witnesses: int) -> str:
-    return f"{records.counted(boards_, 'board')}, {witnesses:,} witness{'' if witnesses == 1 else 'es'}"
+def _counted(positions: int, witnesses: int) -> str:
+    return f"{counted(positions, 'board')}, {witnesses:,} witness{'' if witnesses == 1 else 'es'}"

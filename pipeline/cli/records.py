@@ -1,10 +1,10 @@
-"""Records with equal keys as table, CSV, JSON or Markdown, and numbers in sentences."""
+"""Records with equal keys as table, CSV, JSON or Markdown."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pipeline.game.numbers import counted as counted
+from pipeline.game.numbers import json_text
 
 
 def table(records: list[dict[str, Any]], form: str) -> str:
@@ -27,6 +27,4 @@ def table(records: list[dict[str, Any]], form: str) -> str:
 
 def to_json(value: Any) -> str:
     """Return a value as indented JSON."""
-    from pipeline.game.numbers import json_text
-
     return json_text(value, indent=2) + "\n"

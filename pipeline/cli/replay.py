@@ -10,6 +10,7 @@ import click
 
 from pipeline.cli import boards, options, records
 from pipeline.errors import DataError, UsageError
+from pipeline.game.numbers import counted
 
 if TYPE_CHECKING:
     from pipeline.game.boards import Board
@@ -78,7 +79,6 @@ def replay(
 
 def _line_of(board: Board, nodes: int | None, verbosity: int) -> str:
     """Solve a board that was named without a line."""
-    from pipeline.game.numbers import counted
     from pipeline.solver import DEFAULT_LIMIT, Solver, describe
 
     limit = options.setting("nodes", nodes, DEFAULT_LIMIT)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli import options, records
+from pipeline.game.numbers import counted
 from pipeline.runs.values import read_address, read_size
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _end(summary: RunSummary, verbosity: int) -> None:
     from pipeline.runs.stopping import MAX_TIME
 
     if summary.stopped and summary.left:
-        left = records.counted(summary.left, "deal")
+        left = counted(summary.left, "deal")
         why = "time is up: " if summary.stopped == MAX_TIME else ""
         remedy = f"the same command goes on from here, 'winnable withdraw {summary.run_id}' gives them up"
         options.message(f"{why}{left} left; {remedy}", verbosity)
@@ -229,7 +230,6 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
       winnable status --variant spider-4 --seeds 1:100000
       winnable status --nodes 10M
     """
-    from pipeline.cli.dataset import existing
     from pipeline.dataset import lock
     from pipeline.dataset.manifest import read_runs
     from pipeline.dataset.store import Store
@@ -238,7 +238,7 @@ def status(config: Path | None, output_format: str, verbosity: int, **flags: Any
 
     settings = load_settings(config, _flags(flags), need_seeds=False)
     some_planned = any(deals.seeds for deals in settings.deals)  # these may be asked about before the first run
-    store = Store(settings.data) if some_planned else existing(settings.data)
+    store = Store(settings.data) if some_planned else Store.existing(settings.data)
     runs = read_runs(store)
     node_limit = options.setting("nodes", flags["nodes"], None)
     rows = [

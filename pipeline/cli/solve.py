@@ -11,6 +11,7 @@ import click
 
 from pipeline.cli import boards, options, records
 from pipeline.errors import PartialFailure, UsageError
+from pipeline.game.numbers import counted, json_text
 
 if TYPE_CHECKING:
     from pipeline.game.boards import Board
@@ -77,7 +78,6 @@ def solve(
 
 
 def _settle_many(many: Path, limit: int, rules: Variant | None, output_format: str, verbosity: int) -> None:
-    from pipeline.game.numbers import json_text
     from pipeline.pools.stream import settle_lines
 
     rows = []
@@ -91,7 +91,7 @@ def _settle_many(many: Path, limit: int, rules: Variant | None, output_format: s
     if output_format != "json":
         click.echo(records.table(rows, "table" if output_format == "text" else output_format), nl=False)
     if failed := [row["error"] for row in rows if row["error"]]:
-        raise PartialFailure(f"{records.counted(len(failed), 'board')} of {len(rows):,} not settled: {failed[0]}")
+        raise PartialFailure(f"{counted(len(failed), 'board')} of {len(rows):,} not settled: {failed[0]}")
 
 
 def _shortened(board: Board, outcome: Outcome) -> Outcome:

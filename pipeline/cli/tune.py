@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from pipeline.cli import options, records
+from pipeline.game.numbers import counted
 
 if TYPE_CHECKING:
     from pipeline.runs.executor import Executor
@@ -130,12 +132,10 @@ def tune(
     executor = _executor(size)
     now = True
     try:
-        result = search.tune(tuning, generations, history, executor, _Progress(tuning, generations, verbosity))
+        result = search.tune(tuning, generations, history, executor, partial(_report, tuning, generations, verbosity))
         untouched = tuning.untouched(generations, held_out)
         if held_out:
-            options.message(
-                f"comparing with the start on {records.counted(held_out, 'held-out deal')} per variant", verbosity
-            )
+            options.message(f"comparing with the start on {counted(held_out, 'held-out deal')} per variant", verbosity)
         checks = search.check(tuning, result, untouched, executor) if held_out else []
         now = False
     finally:
@@ -152,20 +152,15 @@ def _executor(size: int) -> Executor:
     return make_processes(size) if size > 1 else InlineExecutor()
 
 
-class _Progress:
-    """Print a line per generation: how the candidates did against the start on the same deals."""
+def _report(tuning: Tuning, generations: int, verbosity: int, number: int, generation: Generation) -> None:
+    """Print a line about a generation: how the candidates did against the start on the same deals."""
+    from math import exp
+    from statistics import median
 
-    def __init__(self, tuning: Tuning, generations: int, verbosity: int) -> None:
-        self._tuning, self._of, self._verbosity = tuning, generations, verbosity
-
-    def __call__(self, number: int, generation: Generation) -> None:
-        from math import exp
-        from statistics import median
-
-        best, middle = (exp(value - generation.start) for value in (min(generation.values), median(generation.values)))
-        effort = exp(generation.start) * self._tuning.node_limit  # geometric mean, an unsettled deal at twice the limit
-        options.message(
-            f"generation {number} of {self._of}: {effort:,.0f} positions per deal at the start, "
-            f"best candidate {best:.3f} times that, median {middle:.3f}",
-            self._verbosity,
-        )
+    best, middle = (exp(value - generation.start) for value in (min(generation.values), median(generation.values)))
+    effort = exp(generation.start) * tuning.node_limit  # geometric mean, an unsettled deal at twice the limit
+    options.message(
+        f"generation {number} of {generations}: {effort:,.0f} positions per deal at the start, "
+        f"best candidate {best:.3f} times that, median {middle:.3f}",
+        verbosity,
+    )

@@ -11,9 +11,11 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import IO, Any, TextIO, TypeVar
 
-from pipeline.errors import StoreError, UsageError
+from pipeline.errors import DataError, StoreError, UsageError
+
+T = TypeVar("T")
 
 _REMEDIES = {
     errno.ENOSPC: "free some space",
@@ -78,6 +80,47 @@ def sync_directory(path: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def read_json(
+    path: Path, form: str, parse: Callable[[Any], T], remedy: str = "", error: type[DataError] = StoreError
+) -> T:
+    """Read a JSON file of one of our own forms.
+
+    Parameters
+    ----------
+    form
+        What the file should be, such as ``"manifest of a run"``.
+    parse
+        Takes the file's value and returns what is wanted of it; whatever it raises says that the form is another.
+    remedy
+        What to do about a file of another form; appended to the message.
+    error
+        What to raise.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or is not of the form; names it, and the place or the value. Of the class `error`.
+    """
+    try:
+        return parse(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as fault:
+        raise error(f"{path}: cannot be read: {fault.strerror or fault}") from fault
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, UsageError) as fault:
+        raise error(f"{path}: not a valid {form}: {_what_is_wrong(fault)}{remedy}") from fault
+
+
+def _what_is_wrong(fault: Exception) -> str:
+    if isinstance(fault, KeyError):
+        return f"it has no {fault.args[0]!r}"
+    if isinstance(fault, json.JSONDecodeError):
+        return f"no JSON from line {fault.lineno}, column {fault.colno} on"
+    if isinstance(fault, UnicodeDecodeError):
+        return f"byte {fault.start} is not UTF-8"
+    if isinstance(fault, UsageError):
+        return str(fault)
+    return "its values are not of the form that winnable writes"
 
 
 def write_json(path: Path, value: Any, staging: Path) -> None:

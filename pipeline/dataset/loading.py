@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pipeline.dataset.schema import COLUMNS, SCHEMA, VERDICTS
 from pipeline.dataset.seeds import given_seeds
 from pipeline.dataset.store import Partition, Store
-from pipeline.errors import StoreError, UsageError
+from pipeline.errors import UsageError
 from pipeline.game.deals import deal
 from pipeline.game.forms import board_json
 from pipeline.game.variants import Variant, load_variant
@@ -73,9 +73,7 @@ def load_outcomes(
     --------
     >>> load_outcomes("data", "spider-4", columns=["seed", "positions"], verdict="unsettled")  # doctest: +SKIP
     """
-    store = Store(path)
-    if not store.outcomes.is_dir():
-        raise StoreError(f"{path}: there is no dataset here (no outcomes/)")
+    store = Store.existing(path)
     names = _names("column", columns, COLUMNS)
     verdicts = _names("verdict", verdict, VERDICTS)
     wanted = None if seeds is None else given_seeds(seeds)

@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 
 from pipeline.dataset import lock
 from pipeline.dataset.audit import LOSS, AuditResult, Finding
-from pipeline.dataset.files import write_text
-from pipeline.dataset.seeds import Seeds, parse_seeds
+from pipeline.dataset.files import read_json, write_text
+from pipeline.dataset.seeds import Seeds, parse_texts
 from pipeline.dataset.store import Partition, Store
-from pipeline.errors import StoreError, UsageError, WinnableError
+from pipeline.errors import StoreError, WinnableError
 from pipeline.game.deals import deal
 from pipeline.game.variants import Variant
 
@@ -120,20 +120,16 @@ def note_checked(store: Store, partition: Partition, rules_hash: str, seeds: See
 
 def _read(store: Store) -> dict[Partition, tuple[str, Seeds]]:
     """Return the hash of the rules and the deals of each partition in the list."""
-    path = _path(store)
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+
+    def parse(content: dict[str, Any]) -> dict[Partition, tuple[str, Seeds]]:
         return {
-            Partition(*name.split("/")): (entry["rules_hash"], Seeds.of(map(parse_seeds, entry["seeds"])))
+            Partition(*name.split("/")): (entry["rules_hash"], parse_texts(entry["seeds"]))
             for name, entry in content.items()
         }
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, TypeError, AttributeError, LookupError, RecursionError, UsageError) as error:
-        remedy = "remove it, and prove the losses again by 'winnable verify --lost'"
-        raise StoreError(f"{path}: not a valid list of checked losses: {error}; {remedy}") from error
+
+    path = _path(store)
+    remedy = "; remove it, and prove the losses again by 'winnable verify --lost'"
+    return read_json(path, "list of checked losses", parse, remedy) if path.exists() else {}
 
 
 def _path(store: Store) -> Path:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pipeline.dataset.files import read_json
 from pipeline.dataset.schema import REPAIR
-from pipeline.dataset.seeds import Seeds, parse_seeds
+from pipeline.dataset.seeds import Seeds, parse_texts
 from pipeline.dataset.store import Partition, Store
-from pipeline.errors import StoreError, UsageError
 
 WITHDRAWN = "withdrawn"  # key of a manifest: when its plan was withdrawn
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,45 +66,23 @@ def read_run(path: Path) -> RunRecord:
     StoreError
         It cannot be read; names the file.
     """
-    with naming(path):
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return RunRecord(
-            id=_word(content["run_id"]),
-            started=_word(content["started"]),
-            finished=_word(content["finished"] or ""),
-            status=_word(content["status"]),
-            machine=_machine(content["machine"], content["versions"]),
-            plans=() if content.get(WITHDRAWN) else tuple(_plans(content["deals"])),
-        )
+    return read_manifest(path, _record)
 
 
-@contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Turn any error while a manifest is read into one that names the file.
-
-    Raises
-    ------
-    StoreError
-        The file cannot be read, or is not the manifest of a run.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, UsageError) as error:
-        raise StoreError(f"{path}: not a valid manifest of a run: {_what_is_wrong(error)}{REPAIR}") from error
+def read_manifest(path: Path, parse: Callable[[dict[str, Any]], T]) -> T:
+    """Read what `parse` takes of a manifest; raises StoreError as `read_run` does."""
+    return read_json(path, "manifest of a run", parse, REPAIR)
 
 
-def _what_is_wrong(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"it has no {error.args[0]!r}"
-    if isinstance(error, json.JSONDecodeError):
-        return f"no JSON from line {error.lineno}, column {error.colno} on"
-    if isinstance(error, UnicodeDecodeError):
-        return f"byte {error.start} is not UTF-8"
-    if isinstance(error, UsageError):
-        return str(error)
-    return "its values are not of the form that a run writes"
+def _record(content: dict[str, Any]) -> RunRecord:
+    return RunRecord(
+        id=_word(content["run_id"]),
+        started=_word(content["started"]),
+        finished=_word(content["finished"] or ""),
+        status=_word(content["status"]),
+        machine=_machine(content["machine"], content["versions"]),
+        plans=() if content.get(WITHDRAWN) else tuple(_plans(content["deals"])),
+    )
 
 
 def _word(value: Any) -> str:
@@ -117,8 +95,8 @@ def _word(value: Any) -> str:
 
 def _plans(entries: list[dict[str, Any]]) -> Iterator[tuple[Partition, Plan]]:
     for entry in entries:
-        seeds = Seeds.of(parse_seeds(text) for text in entry["seeds"])
-        yield Partition(str(entry["variant"]), str(entry["numbering"])), Plan(seeds, int(entry["node_limit"]))
+        plan = Plan(parse_texts(entry["seeds"]), int(entry["node_limit"]))
+        yield Partition(str(entry["variant"]), str(entry["numbering"])), plan
 
 
 def _machine(machine: dict[str, Any], versions: dict[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -102,7 +103,8 @@ def contest(old: pa.Table, new: pa.Table) -> tuple[Places, Places, Flags]:
     old_open, new_open = old_verdicts == "unsettled", new_verdicts == "unsettled"
     contradictions = np.flatnonzero(~old_open & ~new_open & (old_verdicts != new_verdicts))
     solvers = tuple(words_of(table, "solver") for table in pair)
-    for place in contradictions:
+    if len(contradictions):
+        place = contradictions[0]
         raise StoreError(
             f"seed {shared[place]}: {new_verdicts[place]} by solver {solvers[1][place]} but {old_verdicts[place]} by "
             f"solver {solvers[0][place]}; one of them is wrong: run 'winnable verify' on both datasets"
@@ -121,6 +123,11 @@ def words_of(table: pa.Table, name: str) -> list[str]:
     """Return a column of words as texts."""
     words: list[str] = table[name].cast(pa.string()).to_pylist()
     return words
+
+
+def count_values(column: pa.ChunkedArray) -> Counter[Any]:
+    """Count how often each value is in a column."""
+    return Counter({entry["values"]: entry["counts"] for entry in pc.value_counts(column).to_pylist()})
 
 
 def _numbers(tables: Iterable[pa.Table], name: str) -> Iterator[Places]:

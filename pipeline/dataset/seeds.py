@@ -200,6 +200,13 @@ def parse_seeds(text: str) -> range:
     return range(first, last + 1)
 
 
+def parse_texts(texts: list[str]) -> Seeds:
+    """Return the seeds that `Seeds.texts` was made of; a TypeError or a UsageError of anything else."""
+    if not isinstance(texts, list):
+        raise TypeError(f"{texts!r} is not a list")
+    return Seeds.of(map(parse_seeds, texts))
+
+
 def read_seeds(path: str | Path) -> Seeds:
     """Read a file of seeds: a number or `A:B` per line; blank lines and text after a `#` are ignored.
 

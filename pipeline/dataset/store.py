@@ -17,7 +17,7 @@ import itertools
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -57,6 +57,10 @@ class Partition(NamedTuple):
     variant: str
     numbering: str
 
+    def is_of(self, variants: Collection[str], numbering: str | None) -> bool:
+        """Whether it is of one of these variants, any without one, and of this numbering, any if None."""
+        return (not variants or self.variant in variants) and numbering in (None, self.numbering)
+
     def __str__(self) -> str:
         return f"{self.variant}/{self.numbering}"
 
@@ -90,6 +94,14 @@ class Store:
         self.quarantine = self.data / "quarantine"
         self._writing = False
 
+    @classmethod
+    def existing(cls, data: str | Path) -> Store:
+        """Return the dataset of a directory; raises StoreError if there is none."""
+        store = cls(data)
+        if not store.outcomes.is_dir():
+            raise StoreError(f"{data}: there is no dataset here (no outcomes/)")
+        return store
+
     # ---- reading
 
     def partitions(self) -> list[Partition]:
@@ -122,11 +134,7 @@ class Store:
             One was settled under other rules than those of its variant.
         """
         rules = {variant.id: variant.rules_hash for variant in variants}
-        chosen = [
-            partition
-            for partition in sorted({*self.partitions(), *also})
-            if (not rules or partition.variant in rules) and numbering in (None, partition.numbering)
-        ]
+        chosen = [partition for partition in sorted({*self.partitions(), *also}) if partition.is_of(rules, numbering)]
         for partition in chosen:
             if partition.variant in rules:
                 self.check_rules(partition, rules[partition.variant])

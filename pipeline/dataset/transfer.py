@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from pipeline.dataset import files
 from pipeline.dataset.losses import checked_losses, note_checked
-from pipeline.dataset.manifest import naming
+from pipeline.dataset.manifest import read_manifest
 from pipeline.dataset.rows import contest, seeds_of
 from pipeline.dataset.schema import COLUMNS
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
-from pipeline.game.numbers import csv_value, json_text
+from pipeline.game.numbers import json_text, write_csv
 from pipeline.game.variants import Variant
 
 FORMS = ("csv", "jsonl")
@@ -87,8 +84,8 @@ def _merge_manifests(target: Store, source: Store, partitions: Collection[Partit
         if not re.fullmatch(r"[0-9A-Za-z-]+\.json", path.name):
             continue
         copy = target.runs / path.name
-        content = _read_manifest(path)
-        kept = _read_manifest(copy) if copy.exists() else {**content, "deals": [], "failed": []}
+        content = read_manifest(path, _checked)
+        kept = read_manifest(copy, _checked) if copy.exists() else {**content, "deals": [], "failed": []}
         # An earlier merge may have taken in other partitions of the same run.
         new = {*partitions} - {_partition(entry) for entry in kept["deals"]}
         entries = [entry for entry in content["deals"] if _partition(entry) in new]
@@ -98,12 +95,10 @@ def _merge_manifests(target: Store, source: Store, partitions: Collection[Partit
             files.write_json(copy, kept, target.staging)
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
-    with naming(path):
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        for entry in [*content["deals"], *content.setdefault("failed", [])]:
-            _partition(entry)
-        return content
+def _checked(content: dict[str, Any]) -> dict[str, Any]:
+    for entry in [*content["deals"], *content.setdefault("failed", [])]:
+        _partition(entry)
+    return content
 
 
 def _partition(entry: dict[str, Any]) -> Partition:
@@ -134,29 +129,22 @@ def export(
     int
         Number of rows.
     """
-    header = [*Partition._fields, *columns]
-    write = _csv_writer(out, header) if form == "csv" else _json_writer(out, header)
-    rows = 0
-    for partition in partitions:
-        for chosen in store.scan(partition, columns, seeds):
-            for batch in chosen.to_batches(_ROWS):
-                values = batch.to_pydict()
-                if "seconds" in values:  # single precision: no digits that were never measured
-                    values["seconds"] = [float(f"{value:.7g}") for value in values["seconds"]]
-                write([*partition, *row] for row in zip(*values.values(), strict=True))
-            rows += len(chosen)
-    return rows
+    header = (*Partition._fields, *columns)
+    count = 0
 
+    def rows() -> Iterator[tuple[Any, ...]]:
+        nonlocal count
+        for partition in partitions:
+            for table in store.scan(partition, columns, seeds):
+                for batch in table.to_batches(_ROWS):
+                    values = batch.to_pydict()
+                    if "seconds" in values:  # single precision: no digits that were never measured
+                        values["seconds"] = [float(f"{value:.7g}") for value in values["seconds"]]
+                    yield from ((*partition, *row) for row in zip(*values.values(), strict=True))
+                count += len(table)
 
-def _csv_writer(out: TextIO, header: Sequence[str]) -> Callable[[Iterable[list[object]]], object]:
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    return lambda rows: writer.writerows(map(csv_value, row) for row in rows)
-
-
-def _json_writer(out: TextIO, header: Sequence[str]) -> Callable[[Iterable[list[object]]], object]:
-    def write(rows: Iterable[list[object]]) -> None:
-        for row in rows:
-            out.write(json_text(dict(zip(header, row, strict=True))) + "\n")
-
-    return write
+    if form == "csv":
+        write_csv(out, header, rows())
+    else:
+        out.writelines(json_text(dict(zip(header, row, strict=True))) + "\n" for row in rows())
+    return count

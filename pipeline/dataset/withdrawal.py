@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pipeline.dataset.files import write_json
-from pipeline.dataset.manifest import WITHDRAWN, naming, read_runs
+from pipeline.dataset.manifest import WITHDRAWN, read_manifest, read_runs
 from pipeline.dataset.rows import seeds_of
 from pipeline.dataset.store import Partition, Store
 from pipeline.errors import UsageError
@@ -56,8 +55,7 @@ def withdraw(store: Store, runs: Sequence[str]) -> list[Withdrawal]:
                 raise UsageError(f"run {run!r}: {store.runs} has no such run; runs with deals left: {some}")
         for run in runs:
             path = store.runs / f"{run}.json"
-            with naming(path):
-                content = json.loads(path.read_text(encoding="utf-8"))
+            content = read_manifest(path, dict)
             if not content.get(WITHDRAWN):
                 content[WITHDRAWN] = datetime.now(UTC).isoformat(timespec="seconds")
                 write_json(path, content, store.staging)

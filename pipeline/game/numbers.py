@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
+from collections.abc import Iterable
 from operator import index
-from typing import Any
+from typing import Any, TextIO
 
 from pipeline.errors import UsageError
 
@@ -48,6 +50,13 @@ def csv_value(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in tuple("-=+@\t\r") and not _DEALS_FIRST.fullmatch(value):
         return f"'{value}"
     return value
+
+
+def write_csv(file: TextIO, header: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Write rows as CSV, null as nothing (see `csv_value`)."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(map(csv_value, row) for row in rows)
 
 
 def json_ready(value: Any) -> Any:

@@ -32,7 +32,7 @@ ASSUMED = (
 
 
 @dataclass(slots=True)
-class Tally:
+class Prospect:
     """In how many fillings a move wins.
 
     Attributes
@@ -88,8 +88,8 @@ class Advice:
     fillings: int
     draw: int
     node_limit: int
-    start: Tally
-    moves: list[Tally] = field(default_factory=list)
+    start: Prospect
+    moves: list[Prospect] = field(default_factory=list)
 
 
 def advise(
@@ -126,17 +126,17 @@ def advise(
     solver = solver or Solver()
     unseen = sum(cards.count(UNSEEN) for cards in (*board.columns, board.stock))
     boards = list(fillings(board, count, draw))
-    advice = Advice(board, unseen, count, draw, node_limit, Tally(None), list(_tallies(board)))
+    advice = Advice(board, unseen, count, draw, node_limit, Prospect(None), list(_prospects(board)))
     for filled in boards:
         _judge(advice, filled, solver)
-    advice.moves.sort(key=lambda tally: (-tally.won, tally.lost, -tally.begins))
+    advice.moves.sort(key=lambda prospect: (-prospect.won, prospect.lost, -prospect.begins))
     return advice
 
 
-def _tallies(board: Board) -> Iterator[Tally]:
+def _prospects(board: Board) -> Iterator[Prospect]:
     for move in Position(board).legal_moves() if not Position(board).won else ():
         position = Position(board)
-        yield Tally(move, step_json(position, position.play(move)))
+        yield Prospect(move, step_json(position, position.play(move)))
 
 
 def _judge(advice: Advice, filled: Board, solver: Solver) -> None:
@@ -144,18 +144,20 @@ def _judge(advice: Advice, filled: Board, solver: Solver) -> None:
     outcome = solver.solve(filled, advice.node_limit)
     advice.start.count(outcome.verdict)
     best = parse_line(outcome.line)[:1] if outcome.line else []
-    for tally in advice.moves:
+    for prospect in advice.moves:
         position = Position(filled)
-        assert tally.move is not None
-        played = position.play(tally.move)
-        tally.begins += tally.move in best
+        assert prospect.move is not None
+        played = position.play(prospect.move)
+        prospect.begins += prospect.move in best
         if outcome.verdict == "lost":
             verdict = "lost"
-        elif position.won or tally.move in best or (outcome.verdict == "won" and _may_be_taken_back(position, played)):
+        elif (
+            position.won or prospect.move in best or (outcome.verdict == "won" and _may_be_taken_back(position, played))
+        ):
             verdict = "won"
         else:
             verdict = solver.solve(position.board(), advice.node_limit).verdict
-        tally.count(verdict)
+        prospect.count(verdict)
 
 
 def _may_be_taken_back(position: Position, played: Played) -> bool:
@@ -174,17 +176,19 @@ def advice_json(advice: Advice) -> dict[str, Any]:
         "draw": advice.draw,
         "node_limit": advice.node_limit,
         "assumed": ASSUMED,
-        "start": _tally_json(advice.start),
-        "moves": [(tally.step or {}) | {"begins": tally.begins} | _tally_json(tally) for tally in advice.moves],
+        "start": _prospect_json(advice.start),
+        "moves": [
+            (prospect.step or {}) | {"begins": prospect.begins} | _prospect_json(prospect) for prospect in advice.moves
+        ],
     }
 
 
-def _tally_json(tally: Tally) -> dict[str, Any]:
-    rate = tally.rate
+def _prospect_json(prospect: Prospect) -> dict[str, Any]:
+    rate = prospect.rate
     return {
-        "won": tally.won,
-        "lost": tally.lost,
-        "unsettled": tally.unsettled,
+        "won": prospect.won,
+        "lost": prospect.lost,
+        "unsettled": prospect.unsettled,
         "lower": rate.proved,
         "upper": rate.upper_bound,
         "interval": list(rate.interval),

@@ -63,11 +63,11 @@ class Order:
         ) and header.levels == tuple(self.levels)
 
 
-Progress = Callable[[int], AbstractContextManager[Callable[[int], None]]]
+Counting = Callable[[int], AbstractContextManager[Callable[[int], None]]]
 
 
 def build_pool(
-    order: Order, settling: Settling, rating: Progress = lambda _total: nullcontext(lambda _count: None)
+    order: Order, settling: Settling, rating: Counting = lambda _total: nullcontext(lambda _count: None)
 ) -> Pool:
     """Settle deals until enough are won, and make a pool of them.
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pipeline.dataset.files import read_json
 from pipeline.errors import DataError, UsageError
 from pipeline.game.boards import Board
 from pipeline.game.deals import deal
@@ -125,11 +125,11 @@ def _frozen_skips(variant_id: str, rules_hash: str) -> dict[str, int] | None:
 
     The id matters: the same rules under another id have other candidates.
     """
-    try:
-        content: dict[str, Any] = json.loads(FROZEN.read_bytes())
+
+    def parse(content: dict[str, Any]) -> dict[str, int] | None:
         entry = content["variants"].get(variant_id)
-        if entry is not None and entry["rules_hash"] == rules_hash:
-            return {str(date): int(count) for date, count in entry["skipped"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{FROZEN} cannot be read ({error}): install winnable again") from error
-    return None
+        if entry is None or entry["rules_hash"] != rules_hash:
+            return None
+        return {str(date): int(count) for date, count in entry["skipped"].items()}
+
+    return read_json(FROZEN, "list of skipped candidates", parse, "; install winnable again", DataError)

@@ -12,13 +12,13 @@ without a sample is compared with the samples of the six main variants together,
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipeline.dataset.files import read_json
 from pipeline.errors import DataError
 from pipeline.game.boards import Board
 from pipeline.game.deals import deal
@@ -143,12 +143,12 @@ def _scales() -> dict[tuple[str, str], Scale]:
     DataError
         The shipped file is missing or damaged.
     """
-    try:
-        content = json.loads(CALIBRATION.read_bytes())
+
+    def parse(content: dict[str, Any]) -> dict[tuple[str, str], Scale]:
         scales = {(name, entry["rules_hash"]): _scale(entry) for name, entry in content["variants"].items()}
         return scales | {(_OTHERS, ""): _scale(content[_OTHERS])}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{CALIBRATION} cannot be read ({error}): install winnable again") from error
+
+    return read_json(CALIBRATION, "sample of deals", parse, "; install winnable again", DataError)
 
 
 def _scale(entry: dict[str, Any]) -> Scale:

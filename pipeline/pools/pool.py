@@ -8,7 +8,6 @@ rows. The digest is over each row in turn, as a JSON array of its values in the 
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import json
@@ -24,7 +23,7 @@ from pipeline.dataset.files import remove, rename, target_of, write_file
 from pipeline.errors import DataError, LineError, UsageError
 from pipeline.game.deals import deal
 from pipeline.game.forms import board_json
-from pipeline.game.numbers import json_ready, json_text
+from pipeline.game.numbers import json_ready, json_text, write_csv
 from pipeline.game.variants import RULE_FIELDS, Variant, load_variant, variant_ids
 from pipeline.pools.rows import PoolRow
 from pipeline.referee.replay import verify_line
@@ -309,9 +308,6 @@ def render(pool: Pool, rows: Sequence[PoolRow], form: str) -> str:
         deals = ",\n".join("  " + json_text(row._asdict()) for row in rows)
         return f'{{"header": {json_text(asdict(pool.header))},\n"deals": [\n{deals}\n]}}\n'
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(PoolRow._fields)
-    for row in rows:
-        down = " ".join(map(str, row.face_down))
-        writer.writerow((*row[:6], "|".join(row.columns), down, row.stock))
+    plain = ((*row[:6], "|".join(row.columns), " ".join(map(str, row.face_down)), row.stock) for row in rows)
+    write_csv(out, PoolRow._fields, plain)
     return out.getvalue()

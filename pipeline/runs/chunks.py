@@ -17,7 +17,7 @@ _GROWTH = 4
 
 
 @dataclass(slots=True)
-class Counts:
+class JobCounts:
     """How a job's deals ended: planned in all, present before, and settled or failed in this run."""
 
     planned: int
@@ -76,14 +76,14 @@ class Job:
     deals: Deals
     missing: Seeds
     pace: Pace
-    counts: Counts
+    counts: JobCounts
     _left: deque[range] = field(default_factory=deque)
 
     @classmethod
     def of(cls, number: int, deals: Deals, missing: Seeds, chunk: int | None) -> Job:
         """Make the job that settles the `missing` ones of `deals`."""
         planned = deals.seeds.count
-        counts = Counts(planned, planned - missing.count)
+        counts = JobCounts(planned, planned - missing.count)
         return cls(number, deals, missing, Pace(chunk), counts, deque(missing.ranges))
 
     def next_chunk(self, at_most: int) -> Chunk | None:

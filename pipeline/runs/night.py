@@ -8,7 +8,6 @@ nothing. Deals that an earlier night did not reach are added to the next plan.
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -20,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.dataset import lock
-from pipeline.dataset.files import make_directory, write_json
-from pipeline.dataset.rows import seeds_of
-from pipeline.dataset.seeds import Seeds, parse_seeds
+from pipeline.dataset.files import make_directory, read_json, write_json
+from pipeline.dataset.rows import count_values, seeds_of
+from pipeline.dataset.schema import VERDICTS
+from pipeline.dataset.seeds import Seeds, parse_texts
 from pipeline.dataset.store import Partition, Store
-from pipeline.errors import StoreError, UsageError
 from pipeline.game.deals import DATASET_SEEDS
 from pipeline.runs.settings import NIGHTLY, Deals, NightlySettings, RunSettings
 
@@ -59,7 +58,7 @@ class Night:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class Standing:
     """How a set of deals has ended so far; `missing` deals have no outcome yet."""
 
     deals: int
@@ -114,21 +113,18 @@ class Nights:
         StoreError
             Its file is damaged.
         """
-        path = self.folder / f"{day}.json"
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+
+        def parse(content: dict[str, Any]) -> Night:
             if content["format"] != FORMAT or content["status"] not in (RUNNING, CUT, FAULTY, FINISHED):
-                raise ValueError(f"format {content['format']!r}, status {content['status']!r}")
-            new, retry = (_read_plan(content[key]) for key in ("new", "retry"))
+                raise ValueError
+            new, retry = (
+                {Partition(*name.split("/")): parse_texts(texts) for name, texts in content[key].items()}
+                for key in ("new", "retry")
+            )
             return Night(day, content["status"], new, retry, content["summary"])
-        except FileNotFoundError:
-            return Night(day)
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, UsageError) as error:
-            raise StoreError(
-                f"{path}: not the file of a night: {type(error).__name__}: {error}; remove it to begin anew"
-            ) from error
+
+        path = self.folder / f"{day}.json"
+        return read_json(path, "file of a night", parse, "; remove it to begin anew") if path.exists() else Night(day)
 
     def save(self, night: Night) -> None:
         """Keep a night."""
@@ -181,12 +177,12 @@ class Nights:
                 eligible = table.filter(pc.and_(open_, pc.less(table["node_limit"], settings.retry_nodes)))
                 night.retry[partition] = Seeds.of_numbers(seeds_of(eligible)[: settings.retry_at_most].tolist())
 
-    def tally(self, partition: Partition, seeds: Seeds) -> Tally:
+    def standing(self, partition: Partition, seeds: Seeds) -> Standing:
         """Count how some deals have ended."""
         table = self.store.read(*partition, ["seed", "verdict"])
         wanted = pa.array(seeds.among(seeds_of(table)))
-        verdicts = table["verdict"].cast(pa.string()).filter(wanted).to_pylist()
-        return Tally(seeds.count, *(verdicts.count(word) for word in ("won", "lost", "unsettled")))
+        verdicts = count_values(table["verdict"].cast(pa.string()).filter(wanted))
+        return Standing(seeds.count, *(verdicts[word] for word in VERDICTS))
 
     def distrusted(self, night: Night) -> bool:
         """Whether the last check of the dataset found a fault, so that all must be checked."""
@@ -231,11 +227,3 @@ def read_date(text: str) -> str:
 
 def _plan_json(plan: dict[Partition, Seeds]) -> dict[str, list[str]]:
     return {str(partition): seeds.texts() for partition, seeds in plan.items()}
-
-
-def _read_plan(content: dict[str, list[str]]) -> dict[Partition, Seeds]:
-    plan = {}
-    for name, texts in content.items():
-        variant, _, numbering = name.partition("/")
-        plan[Partition(variant, numbering)] = Seeds.of(parse_seeds(text) for text in texts)
-    return plan

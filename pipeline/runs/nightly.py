@@ -19,7 +19,7 @@ from pipeline.game.numbers import json_text
 from pipeline.runs import run as running
 from pipeline.runs.executors import make_executor
 from pipeline.runs.flight import replay_with
-from pipeline.runs.night import CUT, DEFAULTS, FAULTY, FINISHED, Night, Nights, Tally, run_settings
+from pipeline.runs.night import CUT, DEFAULTS, FAULTY, FINISHED, Night, Nights, Standing, run_settings
 from pipeline.runs.settings import NightlySettings, RunSettings
 from pipeline.runs.summary import FailedDeal, raise_if_failed, raise_if_stopped
 from pipeline.runs.window import Progress
@@ -64,7 +64,7 @@ class NightWork:
         Deals that could not be settled.
     in_time
         Whether all of the plan was settled before `max_time`.
-    tallies
+    standings
         What became of the new deals and of those tried again.
     """
 
@@ -76,7 +76,7 @@ class NightWork:
     echo: Callable[[str], None] = lambda _text: None
     failed: list[FailedDeal] = field(default_factory=list)
     in_time: bool = True
-    tallies: dict[Partition, tuple[Tally, Tally]] = field(default_factory=dict)
+    standings: dict[Partition, tuple[Standing, Standing]] = field(default_factory=dict)
     audit: AuditResult = field(default_factory=AuditResult)
     began: float = field(default_factory=time.monotonic)
 
@@ -135,9 +135,9 @@ class NightWork:
             self._run(self.night.retry, self.nightly.retry_nodes)
         for partition in self.node_limits:
             retried = self.night.retry.get(partition, Seeds(()))
-            self.tallies[partition] = (
-                self.nights.tally(partition, self.night.new[partition]),
-                self.nights.tally(partition, retried),
+            self.standings[partition] = (
+                self.nights.standing(partition, self.night.new[partition]),
+                self.nights.standing(partition, retried),
             )
 
     def _run(self, plan: dict[Partition, Seeds], node_limit: int | None) -> None:
@@ -224,7 +224,7 @@ class NightWork:
     def _variant_entry(
         self, partition: Partition, node_limit: int, totals: dict[str, dict[str, Any]]
     ) -> dict[str, Any]:
-        new, retried = self.tallies[partition]
+        new, retried = self.standings[partition]
         total = totals.get(str(partition))
         return {
             "variant": partition.variant,

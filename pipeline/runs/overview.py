@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.dataset.manifest import RunRecord
-from pipeline.dataset.rows import seeds_of
+from pipeline.dataset.rows import count_values, seeds_of
 from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Partition, Store
 from pipeline.runs.chunks import Job
@@ -67,12 +66,11 @@ def status_of(
         A partition is damaged or was settled under other rules.
     """
     named = {deals.partition for deals in settings.deals}
-    ids = {partition.variant for partition in named}
+    ids = {partition.variant for partition in named} if settings.named else ()
     exactly = settings.configured or any(deals.seeds for deals in settings.deals)
     statuses = []
     for partition, plan in sorted(_plans(store, runs, settings, node_limit).items()):
-        chosen = (not settings.named or partition.variant in ids) and numbering in (None, partition.numbering)
-        if partition in named if exactly else chosen:
+        if partition in named if exactly else partition.is_of(ids, numbering):
             statuses.append(_partition_status(store, partition, plan))
     return statuses
 
@@ -102,8 +100,8 @@ def _partition_status(store: Store, partition: Partition, plan: dict[int, Seeds]
     for table in store.scan(partition, ("seed", "verdict", "node_limit")):
         ends += seeds_of(table)[[0, -1]].tolist()
         words = table["verdict"].cast(pa.string())
-        verdicts.update(_tally(words))
-        node_limits.update(_tally(table["node_limit"].filter(pc.equal(words, "unsettled"))))
+        verdicts += count_values(words)
+        node_limits += count_values(table["node_limit"].filter(pc.equal(words, "unsettled")))
     lacking = [store.missing(partition, seeds, limit) for limit, seeds in plan.items()]
     parts = store.parts(partition)
     return PartitionStatus(
@@ -115,11 +113,6 @@ def _partition_status(store: Store, partition: Partition, plan: dict[int, Seeds]
         parts=len(parts),
         size=sum(part.path.stat().st_size for part in parts),
     )
-
-
-def _tally(column: pa.ChunkedArray) -> dict[Any, int]:
-    """Count how often each value is in a column."""
-    return {entry["values"]: entry["counts"] for entry in pc.value_counts(column).to_pylist()}
 
 
 def estimate_seconds(store: Store, jobs: Sequence[Job], workers: int) -> float | None:

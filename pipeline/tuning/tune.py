@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pipeline.dataset.files import write_text
+from pipeline.dataset.files import read_json, write_text
 from pipeline.errors import DataError, UsageError, WinnableError
 from pipeline.game.deals import deal
 from pipeline.game.variants import Variant
@@ -152,15 +152,7 @@ class History:
             self.generations = self._read(self.path)
 
     def _read(self, path: Path) -> list[Generation]:
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            if content["format"] != STATE_FORMAT:
-                raise ValueError(f"format {content['format']!r}, expected {STATE_FORMAT}")
-            saved, generations = dict(content["plan"]), [_generation(entry) for entry in content["generations"]]
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path} is not a valid tuning state: {type(error).__name__}: {error}") from error
+        saved, generations = read_json(path, "tuning state", _saved, error=DataError)
         for key, value in self.tuning.identity().items():
             if saved.get(key) != value:
                 differs = "other initial weights" if key == "start" else f"{key} {saved.get(key)}, not {value}"
@@ -366,5 +358,12 @@ def named(parameters: Parameters) -> dict[str, int]:
     return dict(zip(WEIGHT_NAMES, parameters.weights, strict=True))
 
 
-def _generation(entry: dict[str, Any]) -> Generation:
-    return Generation(tuple(map(float, entry["values"])), float(entry["start"]), int(entry["checksum"]))
+def _saved(content: dict[str, Any]) -> tuple[dict[str, Any], list[Generation]]:
+    """Return the plan and the generations of a saved state."""
+    if content["format"] != STATE_FORMAT:
+        raise ValueError
+    entries = content["generations"]
+    return dict(content["plan"]), [
+        Generation(tuple(map(float, entry["values"])), float(entry["start"]), int(entry["checksum"]))
+        for entry in entries
+    ]

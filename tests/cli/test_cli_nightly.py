@@ -292,8 +292,8 @@ def test_only_what_was_not_searched_far_is_tried_again(tmp_path, made_up):
     night, nights = Night(ONE), Nights(store)
     nights.plan_retries(night, [job], DEFAULTS)
     assert list(night.retry[SPIDER_4]) == open_
-    tally = nights.tally(SPIDER_4, Seeds.of([range(1, 31)]))
-    assert (tally.deals, tally.unsettled, tally.missing) == (30, 10, 10)
+    standing = nights.standing(SPIDER_4, Seeds.of([range(1, 31)]))
+    assert (standing.deals, standing.unsettled, standing.missing) == (30, 10, 10)
 
 
 def test_two_nights_at_once_are_refused(nightly, settler, tmp_path):
@@ -309,7 +309,7 @@ def test_a_damaged_plan_names_its_file(nightly, settler, tmp_path, text):
     (tmp_path / "data" / "nights" / f"{ONE}.json").write_text(text)
     code, _, err = nightly(ONE)
     assert code == 3
-    assert f"{ONE}.json: not the file of a night" in err
+    assert f"{ONE}.json: not a valid file of a night" in err
 
 
 @pytest.mark.parametrize("day", ["yesterday", "2026-13-01", "20261130", "2026-11-30 ", ""])

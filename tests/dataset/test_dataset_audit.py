@@ -324,8 +324,8 @@ def test_a_sample_replays_so_many_lines_and_finds_much(store):
         ('{"deals": [', "no JSON from line 1, column 12 on"),
         (json.dumps(MANIFEST).replace("1:12", "1:1x2"), "'1:1x2'"),
         (json.dumps(MANIFEST).replace("node_limit", "node_limits"), "it has no 'node_limit'"),
-        (json.dumps(MANIFEST).replace("1000", "null"), "its values are not of the form that a run writes"),
-        ("[]", "its values are not of the form that a run writes"),
+        (json.dumps(MANIFEST).replace("1000", "null"), "its values are not of the form that winnable writes"),
+        ("[]", "its values are not of the form that winnable writes"),
     ],
 )
 def test_a_broken_manifest_is_refused_found_and_set_aside(store, text, said):

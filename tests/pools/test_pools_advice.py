@@ -109,18 +109,20 @@ def test_moves_are_judged_by_solving_every_filling_after_them():
     advice = advise(board, 12, 3, 30_000)
     boards, solver = list(fillings(board, 12, 3)), Solver()
     assert advice.start.won == sum(solver.solve(filled, 30_000).verdict == "won" for filled in boards)
-    assert sorted(tally.move for tally in advice.moves) == sorted(Position(board).legal_moves())
-    for tally in advice.moves:
-        assert tally.won + tally.lost + tally.unsettled == 12
+    assert sorted(prospect.move for prospect in advice.moves) == sorted(Position(board).legal_moves())
+    for prospect in advice.moves:
+        assert prospect.won + prospect.lost + prospect.unsettled == 12
         won = 0
         for filled in boards:
             position = Position(filled)
-            position.play(tally.move)
+            position.play(prospect.move)
             won += position.won or solver.solve(position.board(), 30_000).verdict == "won"
-        assert tally.won >= won, tally  # more: what a single move back leads to is won as well
-        low, high = tally.rate.interval
-        assert low <= tally.won / 12 <= high
-    assert [tally.won for tally in advice.moves] == sorted((tally.won for tally in advice.moves), reverse=True)
+        assert prospect.won >= won, prospect  # more: what a single move back leads to is won as well
+        low, high = prospect.rate.interval
+        assert low <= prospect.won / 12 <= high
+    assert [prospect.won for prospect in advice.moves] == sorted(
+        (prospect.won for prospect in advice.moves), reverse=True
+    )
     assert advice == advise(board, 12, 3, 30_000, solver)
     found = advice_json(advice)
     assert (found["fillings"], found["draw"], found["node_limit"]) == (12, 3, 30_000)
@@ -131,5 +133,5 @@ def test_a_board_all_seen_has_advice_of_zeros_and_ones():
     board = dataclasses.replace(deal("spider-1", 5), numbering=None, seed=None)
     advice = advise(board, 3, 1, 20_000)
     assert (advice.unseen, advice.start.won) == (0, 3)
-    assert {tally.won for tally in advice.moves} <= {0, 3}
+    assert {prospect.won for prospect in advice.moves} <= {0, 3}
     assert advice.moves[0].begins == 3

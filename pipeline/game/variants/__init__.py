@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from pipeline.game.variants.reading import PACK_SIZE, read_fields
 from pipeline.game.variants.table import parse_toml
 from pipeline.game.variants.words import describe
 
-__all__ = ["MAIN_VARIANTS", "Documented", "Variant", "load_variant", "read_variant", "variant_ids"]
+__all__ = ["MAIN_VARIANTS", "Documented", "Variant", "load_variant", "read_variant", "variant_ids", "variants_by_id"]
 
 MAIN_VARIANTS = ("spider-1", "spider-2", "spider-4", "grounds-for-a-divorce", "spider-relaxed", "spider-easy")
 _HOME = Path(__file__).parent
@@ -118,6 +119,11 @@ def load_variant(variant_id: str) -> Variant:
     if variant_id not in ids:
         raise UsageError(f"unknown variant {variant_id!r}{closest(variant_id, ids) or '; one of: ' + ', '.join(ids)}")
     return read_variant(_HOME / f"{variant_id}.toml")
+
+
+def variants_by_id(own: Iterable[Variant] = ()) -> dict[str, Variant]:
+    """Return the packaged variants by id, the main ones first, and the user's own, which take the place of those."""
+    return {name: load_variant(name) for name in variant_ids()} | {variant.id: variant for variant in own}
 
 
 def read_variant(path: str | Path) -> Variant:
