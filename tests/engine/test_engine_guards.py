@@ -131,7 +131,7 @@ def test_tiny_boards():
     """Most passes over such boards die at once; what remains to be tried is tried."""
     rng = random.Random(3)
     verdicts: Counter[str] = Counter()
-    while verdicts.total() < 150:
+    while verdicts.total() < 80:
         board = tiny_board(rng)
         if any(map(Position(board).has_set, range(len(board.columns)))) or (expected := truth(board, 800)) is None:
             continue
@@ -140,7 +140,7 @@ def test_tiny_boards():
         if expected == "won":
             verify_line(board, result.moves.tolist())
         verdicts[expected] += 1
-    assert min(verdicts["won"], verdicts["lost"]) > 20
+    assert min(verdicts["won"], verdicts["lost"]) > 10
 
 
 # ---------------------------------------------------------------- capacities
