@@ -72,6 +72,7 @@ def report_page(report: Report, runs: Iterable[RunRecord] = (), night: NightHead
     )
     return pages.get_template("report.html").render(
         entries=entries,
+        games=len(settled),
         others=[] if night else [load_variant(name) for name in variant_ids() if name not in settled],
         overview=Markup(overview_figure(samples, labels, "overview")) if len(samples) > 1 else None,
         runs=lines[-RUNS:][::-1],

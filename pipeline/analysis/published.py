@@ -8,6 +8,8 @@ from pipeline.analysis.samples import Sample
 from pipeline.analysis.statistics import WinRate, difference, judge, win_rate
 from pipeline.game.variants import Documented
 
+MINUS = "\N{MINUS SIGN}"
+
 
 @dataclass(frozen=True, slots=True)
 class Beside:
@@ -77,11 +79,12 @@ def _proved_shares(figure: Documented, won: int, deals: int, missing: int) -> st
     if missing and finding != "more":  # outcomes yet to come could only raise our share
         return f"{within}, nothing can be concluded yet: {missing:,} deals here have no outcome."
     if finding == "alike":
-        span = f"{points(gap.low)} to {points(gap.high)} points"
+        low, high = points(gap.low, gap.high)
+        span = f"{low} to {high} points"
         return f"{within}, the two shares cannot be told apart: samples of these sizes leave {span} (95% interval)."
-    ends = sorted(abs(100 * end) for end in gap)
+    ends = points(*sorted(map(abs, gap)))
     word = "larger" if finding == "more" else "smaller"
-    span = f"by {ends[0]:.1f} to {ends[1]:.1f} points (95% interval)"
+    span = f"by {ends[0].lstrip('+')} to {ends[1].lstrip('+')} points (95% interval)"
     return f"{within}, this solver proves a {word} share, {span}: more than chance explains."
 
 
@@ -95,6 +98,10 @@ def percent(rate: float, digits: int = 2) -> str:
     return text + "%"
 
 
-def points(delta: float) -> str:
-    """Return a difference of rates in signed percentage points."""
-    return f"{100 * delta:+.1f}".replace("-", "\N{MINUS SIGN}")
+def points(low: float, high: float) -> tuple[str, str]:
+    """Return two differences of rates in signed percentage points, with the digits that tell them from 0 and apart."""
+    for digits in range(1, 6):
+        first, second = (f"{100 * end:+.{digits}f}" for end in (low, high))
+        if first != second and (float(first) or not low) and (float(second) or not high):
+            break
+    return first.replace("-", MINUS), second.replace("-", MINUS)

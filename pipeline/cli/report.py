@@ -77,7 +77,7 @@ def report(
     """
     from pipeline.analysis.report import report_of
     from pipeline.analysis.samples import read_samples
-    from pipeline.dataset.files import replacing
+    from pipeline.dataset.files import make_directory, replacing
     from pipeline.dataset.manifest import read_runs
     from pipeline.dataset.store import Partition, Store
 
@@ -91,7 +91,7 @@ def report(
     if out is None:
         click.echo(render(result, runs, output_format or "table"), nl=False)
         return
-    out.mkdir(parents=True, exist_ok=True)
+    make_directory(out)
     for name in FILES if output_format is None else [output_format]:
         path = out / FILES.get(name, "report.txt")
         with replacing(path) as file:

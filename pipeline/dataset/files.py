@@ -21,9 +21,9 @@ _REMEDIES = {
     errno.ENOSPC: "free some space",
     errno.EDQUOT: "free some of your quota",
     errno.EFBIG: "allow larger files (ulimit -f)",
-    errno.EROFS: "choose a writable --data",
-    errno.EACCES: "allow writing there or choose another --data",
-    errno.EPERM: "allow writing there or choose another --data",
+    errno.EROFS: "choose a directory that can be written",
+    errno.EACCES: "allow writing there or choose another directory",
+    errno.EPERM: "allow writing there or choose another directory",
 }
 
 

@@ -253,7 +253,10 @@ def test_a_percentage_never_says_all_or_nothing_wrongly():
     assert published.percent(0.999999) == "99.99%"
     assert published.percent(0.000001) == "0.01%"
     assert published.percent(0.9745, 3) == "97.450%"
-    assert published.points(-0.012) == "\N{MINUS SIGN}1.2"
+    assert published.points(-0.012, 0.034) == ("\N{MINUS SIGN}1.2", "+3.4")
+    assert published.points(0.0037, 0.0042) == ("+0.37", "+0.42")
+    assert published.points(-0.0002, 0.00003) == ("\N{MINUS SIGN}0.020", "+0.003")
+    assert published.points(0, 0.0012) == ("+0.0", "+0.1")
 
 
 def test_the_text_form_shows_bounds_interval_n_and_limit_together():

@@ -139,8 +139,16 @@ def test_all_forms_at_once_and_quiet(capsys, data, tmp_path):
 def test_an_unwritable_directory_is_one_line(capsys, data, tmp_path):
     (tmp_path / "locked").mkdir(mode=0o500)
     code, _, err = winnable(capsys, "report", "--data", data, "--out", tmp_path / "locked" / "out")
-    assert code == 1
+    assert code == 3
     assert "locked" in err
+
+
+def test_a_directory_that_cannot_be_made_is_one_line(capsys, data, tmp_path):
+    (tmp_path / "file").touch()
+    code, _, err = winnable(capsys, "report", "--data", data, "--out", tmp_path / "file" / "out")
+    assert code == 3
+    assert str(tmp_path / "file" / "out") in err
+    assert len(err.splitlines()) == 1
 
 
 def test_a_file_in_the_place_of_the_directory_is_one_line(capsys, data, tmp_path):
