@@ -20,7 +20,7 @@ from pipeline.dataset import files
 from pipeline.dataset.audit import FOREIGN, LINE, MANIFEST, OVERLAP, PART, RULES, Finding, stored_lines
 from pipeline.dataset.replays import check_lines
 from pipeline.dataset.rows import join_tables, merge_tables, seeds_of
-from pipeline.dataset.schema import SCHEMA, part_name, read_rows
+from pipeline.dataset.schema import READ_ERRORS, SCHEMA, part_name, read_rows
 from pipeline.dataset.store import Part, Partition, Store, entries, part_of
 from pipeline.game.variants import Variant
 
@@ -147,7 +147,7 @@ def proved_rows(path: Path, variant: Variant, numbering: str) -> pa.Table:
             table = pq.ParquetFile(file, pre_buffer=False).read(columns=SCHEMA.names, use_threads=False)
         table = _readable(table).cast(SCHEMA)
         table.validate(full=True)
-    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, pa.ArrowException):
+    except READ_ERRORS:
         return SCHEMA.empty_table()
     whole = pc.and_(pc.is_valid(table["moves"]), pc.and_(pc.is_valid(table["deals"]), pc.is_valid(table["score"])))
     won = pc.and_(pc.equal(table["verdict"].cast(pa.string()), "won"), pc.and_(pc.is_valid(table["line"]), whole))

@@ -28,7 +28,12 @@ VERDICTS = ("won", "lost", "unsettled")
 
 REPAIR = "; run 'winnable verify --repair'"  # the remedy for a damaged part
 MOVE_OR_REPAIR = "; move it away, or run 'winnable verify --repair'"  # and for a foreign file
-_VERSION_KEY, _DIGEST_KEY = b"winnable.schema", b"winnable.digest"
+_VERSION_KEY, _DIGEST_KEY = (
+    b"winnable.schema",
+    b"winnable.digest",
+)  # What pyarrow raises for bytes that are no Parquet file, or no sound one.
+READ_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, pa.ArrowException)
+
 _NAME = re.compile(r"part-(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,18})\.parquet")
 _WORD = pa.dictionary(pa.int32(), pa.string())
 
@@ -171,7 +176,7 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except (FileNotFoundError, StoreError):
         raise
-    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, pa.ArrowException) as error:
+    except READ_ERRORS as error:
         remedy = "" if getattr(error, "errno", None) else REPAIR
         text = (str(error).splitlines() or [type(error).__name__])[0]
         raise StoreError(f"{path}: not a readable part: {text}{remedy}") from error

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.dataset.files import remove, rename, target_of, write_file
+from pipeline.dataset.schema import READ_ERRORS
 from pipeline.errors import DataError, LineError, UsageError
 from pipeline.game.deals import deal
 from pipeline.game.forms import board_json
@@ -184,7 +185,7 @@ def read_pool(path: Path, *, check: bool = True) -> Pool:
         with path.open("rb") as file:
             # Not `read_table`: the thread it starts may outlive a short command and abort its exit.
             table = pq.ParquetFile(file, pre_buffer=False).read(use_threads=False)
-    except (OSError, pa.ArrowException) as error:
+    except READ_ERRORS as error:
         first_line = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"{path} is not a readable Parquet file: {first_line}") from error
     text = (table.schema.metadata or {}).get(_KEY)

@@ -72,6 +72,14 @@ def test_a_pool_of_any_bytes(pool, tmp_path_factory, places):
     read(path)
 
 
+def test_a_pool_whose_names_are_not_text(pool, tmp_path):
+    content = pool.read_bytes()
+    assert b"seed" in content
+    (tmp_path / "forged.parquet").write_bytes(content.replace(b"seed", b"\x80eed"))
+    with pytest.raises(WinnableError):
+        read_pool(tmp_path / "forged.parquet")
+
+
 @settings(max_examples=100, deadline=None)
 @given(content=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 def test_a_certificate_of_any_bytes(tmp_path_factory, content):
