@@ -12,6 +12,7 @@ from pipeline.dataset.files import read_json
 from pipeline.dataset.schema import REPAIR
 from pipeline.dataset.seeds import Seeds, parse_texts
 from pipeline.dataset.store import Partition, Store
+from pipeline.errors import UsageError
 
 WITHDRAWN = "withdrawn"  # key of a manifest: when its plan was withdrawn
 
@@ -89,7 +90,7 @@ def _word(value: Any) -> str:
     """Return a word or two, as a run writes them: without markup and control characters for whoever prints them."""
     text = str(value)
     if not re.fullmatch(r"[\w.:+ -]{0,100}", text, re.ASCII):
-        raise ValueError
+        raise UsageError(f"{text[:40]!r} is not a plain word")
     return text
 
 

@@ -28,10 +28,9 @@ VERDICTS = ("won", "lost", "unsettled")
 
 REPAIR = "; run 'winnable verify --repair'"  # the remedy for a damaged part
 MOVE_OR_REPAIR = "; move it away, or run 'winnable verify --repair'"  # and for a foreign file
-_VERSION_KEY, _DIGEST_KEY = (
-    b"winnable.schema",
-    b"winnable.digest",
-)  # What pyarrow raises for bytes that are no Parquet file, or no sound one.
+_VERSION_KEY, _DIGEST_KEY = b"winnable.schema", b"winnable.digest"
+
+# What pyarrow raises for bytes that are not a Parquet file, or a damaged one.
 READ_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, pa.ArrowException)
 
 _NAME = re.compile(r"part-(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,18})\.parquet")

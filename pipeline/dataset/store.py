@@ -96,10 +96,16 @@ class Store:
 
     @classmethod
     def existing(cls, data: str | Path) -> Store:
-        """Return the dataset of a directory; raises StoreError if there is none."""
+        """Open a dataset that must exist.
+
+        Raises
+        ------
+        StoreError
+            The directory is not a dataset.
+        """
         store = cls(data)
         if not store.outcomes.is_dir():
-            raise StoreError(f"{data}: there is no dataset here (no outcomes/)")
+            raise StoreError(f"{data}: not a dataset: expected a directory with outcomes/, as 'winnable run' makes")
         return store
 
     # ---- reading

@@ -361,7 +361,7 @@ def named(parameters: Parameters) -> dict[str, int]:
 def _saved(content: dict[str, Any]) -> tuple[dict[str, Any], list[Generation]]:
     """Return the plan and the generations of a saved state."""
     if content["format"] != STATE_FORMAT:
-        raise ValueError
+        raise UsageError(f"field 'format': {content['format']!r}: expected {STATE_FORMAT}")
     entries = content["generations"]
     return dict(content["plan"]), [
         Generation(tuple(map(float, entry["values"])), float(entry["start"]), int(entry["checksum"]))

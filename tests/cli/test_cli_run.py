@@ -188,7 +188,7 @@ def test_a_variable_that_is_nearly_ours_is_named(winnable, data, monkeypatch):
 def test_status_of_nothing(winnable, tmp_path):
     code, out, err = winnable("status", "--data", tmp_path / "nowhere")
     assert (code, out) == (3, "")
-    assert err.startswith(f"Error: {tmp_path / 'nowhere'}: there is no dataset here")
+    assert err.startswith(f"Error: {tmp_path / 'nowhere'}: not a dataset")
     code, out, _ = winnable(
         "status", "--data", tmp_path / "nowhere", "--variant", "spider-1", "--seeds", "1:5", "--format", "json"
     )

@@ -36,7 +36,12 @@ def variable(name, value, said):
 
 
 def nothing(words):
-    return Case(words, 3, "Error: nope: there is no dataset here (no outcomes/)\n", {"nope/notes.txt": "x"})
+    return Case(
+        words,
+        3,
+        "Error: nope: not a dataset: expected a directory with outcomes/, as 'winnable run' makes\n",
+        {"nope/notes.txt": "x"},
+    )
 
 
 def dataset(name, content, said):

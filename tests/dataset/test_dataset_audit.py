@@ -325,6 +325,7 @@ def test_a_sample_replays_so_many_lines_and_finds_much(store):
         (json.dumps(MANIFEST).replace("1:12", "1:1x2"), "'1:1x2'"),
         (json.dumps(MANIFEST).replace("node_limit", "node_limits"), "it has no 'node_limit'"),
         (json.dumps(MANIFEST).replace("1000", "null"), "its values are not of the form that winnable writes"),
+        (json.dumps(MANIFEST | {"status": "<b>"}), "'<b>'"),
         ("[]", "its values are not of the form that winnable writes"),
     ],
 )

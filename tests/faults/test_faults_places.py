@@ -206,7 +206,7 @@ def test_a_cache_that_others_may_write_to_is_refused(tmp_path, below, fault):
 
 
 def test_where_no_cache_can_be_written_another_stands_in(tmp_path):
-    """Not the directory of the sources, where numba misses that they change; that is said once."""
+    """Code is not kept beside the sources, where numba misses edits to them; one warning names the directory used."""
     program = "from pipeline.engine import compiler; from pipeline.referee import compiled"
     program = f"import os, pipeline.solver; {program}; print(compiler.CACHE_DIRECTORY, compiled.DIRECTORY)"
     said = []

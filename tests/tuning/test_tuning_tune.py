@@ -147,6 +147,12 @@ def test_a_state_of_another_tuning_is_refused(asked, tmp_path):
 BEST_WEIGHTS = tuple(int(weight) for weight in np.rint(BEST * UNITS))
 
 
+def test_a_state_of_another_format_is_named(tmp_path):
+    (tmp_path / "state.json").write_text('{"format": 99}')
+    with pytest.raises(DataError, match=r"state\.json: .*'format'.*99"):
+        tuning.History(plan(), tmp_path / "state.json")
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]", "{", '{"format": 9}', '{"format": 1, "plan": {}}', '{"format": 1, "plan": 1}']
 )
