@@ -49,7 +49,7 @@ EXCEPTIONS = {"pipeline/runs/workers.py": {"engine"}}
 OTHERS = {
     "errors": set(),
     "version": set(),
-    "game": set(),
+    "game": {"msgspec"},
     "engine": {"numpy", "numba"},
     "referee": {"numpy", "numba"},
     "solver": set(),

@@ -174,8 +174,6 @@ def _board_of(header: dict[str, Any]) -> Board:
     assert len(variant.columns) <= MOST_COLUMNS
     found = read_board(json.dumps(board), variant=variant, name="header: board")
     named = board.get("variant"), board.get("numbering"), board.get("seed")
-    named = board.get("variant"), board.get("numbering"), board.get("seed")
     if (found.variant.id, found.numbering, found.seed) != named:
-        number = f"{board.get('variant')} {board.get('numbering')} {board.get('seed')}"
-        raise SolverFault(f"header: board: its cards are not those of {number}")
+        raise SolverFault(f"header: board: its cards are not those of {' '.join(map(str, named))}")
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,7 +12,7 @@ from pipeline.errors import ConfigError, UsageError
 from pipeline.game.deals import check_numbering
 from pipeline.game.spelling import closest
 from pipeline.game.variants import MAIN_VARIANTS, Variant, load_variant, read_variant, variant_ids
-from pipeline.game.variants.table import FILE_BYTES
+from pipeline.game.variants.table import read_toml
 from pipeline.runs.settings import (
     NIGHTLY,
     SETTINGS,
@@ -117,18 +116,7 @@ class ConfigFile:
         ConfigError
             It cannot be read, is not TOML, or has a wrong key or value.
         """
-        try:
-            with path.open("rb") as file:
-                raw = file.read(FILE_BYTES + 1)
-            if len(raw) > FILE_BYTES:
-                raise ConfigError(f"{path}: larger than {FILE_BYTES:,} bytes, so it is not a configuration")
-            return cls(tomllib.loads(raw.decode("utf-8-sig")), str(path), path.parent)
-        except OSError as error:
-            raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"{path}: not TOML: byte {error.start} is not UTF-8") from error
-        except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
-            raise ConfigError(f"{path}: not TOML: {str(error)[:200]}") from error
+        return cls(read_toml(path, "configuration", ConfigError), str(path), path.parent)
 
     def fail(self, text: str) -> NoReturn:
         """Raise the ConfigError of this file."""

@@ -18,7 +18,7 @@ from pipeline.errors import UsageError, VariantError
 from pipeline.game.spelling import closest
 from pipeline.game.variants.documented import Documented
 from pipeline.game.variants.reading import PACK_SIZE, read_fields
-from pipeline.game.variants.table import parse_toml
+from pipeline.game.variants.table import read_toml
 from pipeline.game.variants.words import describe
 
 __all__ = ["MAIN_VARIANTS", "Documented", "Variant", "load_variant", "read_variant", "variant_ids", "variants_by_id"]
@@ -134,7 +134,7 @@ def read_variant(path: str | Path) -> Variant:
     VariantError
         The file cannot be read, a key or a value in it is wrong, or it gives other rules the id of a packaged variant.
     """
-    variant = Variant(**read_fields(parse_toml(Path(path)), str(path)))
+    variant = Variant(**read_fields(read_toml(Path(path), "variant", VariantError), str(path)))
     packaged = _HOME / f"{variant.id}.toml"
     if packaged.exists() and not packaged.samefile(path) and load_variant(variant.id).rules_hash != variant.rules_hash:
         raise VariantError(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated
 
-from pipeline.game.variants.table import Table
+from msgspec import Meta, Struct
+
+Text = Annotated[str, Meta(pattern=r"\S", description="a text")]
+Switch = Annotated[bool, Meta(description="false, true")]
+Some = Annotated[int, Meta(ge=1, description="a whole number from 1 up")]
+Count = Annotated[int, Meta(ge=0, description="a whole number from 0 up")]
+Rate = Annotated[float, Meta(ge=0, le=1, description="a rate from 0 to 1")]
 
 
-@dataclass(frozen=True, slots=True)
-class Documented:
+class Documented(Struct, frozen=True, forbid_unknown_fields=True):
     """A figure others published.
 
     Attributes
@@ -29,44 +34,12 @@ class Documented:
         How the rules or the numbers differ from ours.
     """
 
-    source: str
-    deals: int | None = None
-    node_limit: int | None = None
-    proved: float | None = None
-    won: int | None = None
-    lost: int | None = None
-    unsettled: int | None = None
-    easier: bool = False
-    note: str = ""
-
-
-def read_documented(table: Table) -> tuple[Documented, ...]:
-    """Return the figures of a variant's file; raises VariantError."""
-    entries = table.values.get("documented", [])
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        table.fail("documented", "[[documented]] tables")
-    return tuple(_figure(Table(entry, f"{table.source}: documented {i}")) for i, entry in enumerate(entries, 1))
-
-
-def _figure(table: Table) -> Documented:
-    table.only(("source", "deals", "node_limit", "proved", "won", "lost", "unsettled", "easier", "note"))
-
-    def count(key: str, least: int = 0) -> int | None:
-        return table.whole(key, least) if key in table.values else None
-
-    proved = table.values.get("proved")
-    if proved is not None and not (
-        isinstance(proved, int | float) and not isinstance(proved, bool) and 0 <= proved <= 1
-    ):
-        table.fail("proved", "a rate from 0 to 1")
-    return Documented(
-        source=table.text("source"),
-        deals=count("deals", 1),
-        node_limit=count("node_limit", 1),
-        proved=None if proved is None else float(proved),
-        won=count("won"),
-        lost=count("lost"),
-        unsettled=count("unsettled"),
-        easier=table.one_of("easier", (False, True), False),
-        note=table.text("note", ""),
-    )
+    source: Text
+    deals: Some | None = None
+    node_limit: Some | None = None
+    proved: Rate | None = None
+    won: Count | None = None
+    lost: Count | None = None
+    unsettled: Count | None = None
+    easier: Switch = False
+    note: Text = ""

@@ -1,73 +1,52 @@
-"""A TOML table read strictly: a fault names the file, the key, the value and what is allowed."""
+"""TOML files read strictly: a fault names the file, the key, the value and what is allowed."""
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Collection
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
-from pipeline.errors import VariantError
+import msgspec
+
+from pipeline.errors import DataError, VariantError
 from pipeline.game.spelling import closest
 
 FILE_BYTES = 1_000_000  # no file that people write for us, a variant, a board or a configuration, is larger
+T = TypeVar("T", bound=msgspec.Struct)
 
 
-class Table:
-    """A TOML table read key by key; every reader checks what it returns.
+def convert(table: dict[str, Any], kind: type[T], source: str) -> T:
+    """Return a TOML table as a structure; each field's annotation says what is allowed.
 
-    A key that no reader knows, a missing one and a value of the wrong kind are `VariantError`s.
+    Raises
+    ------
+    VariantError
+        A key is unknown or missing, or a value is not allowed.
     """
-
-    def __init__(self, values: dict[str, Any], source: str) -> None:
-        self.values = values
-        self.source = source
-
-    def fail(self, key: str, allowed: str) -> NoReturn:
-        """Raise the `VariantError` that names file, key, value and what is allowed."""
-        value = self.values.get(key)
-        said = f"is {_toml(value)}" if key in self.values else "is missing"
-        raise VariantError(f"{self.source}: {key} {said}; allowed: {allowed}")
-
-    def only(self, keys: Collection[str]) -> None:
-        """Refuse keys that are not among `keys`."""
-        for key in self.values:
-            if key not in keys:
-                hint = closest(key, keys)
-                raise VariantError(f"{self.source}: unknown key {key!r}{hint or '; allowed: ' + ', '.join(keys)}")
-
-    def text(self, key: str, default: str | None = None) -> str:
-        """Read a text that is not blank."""
-        value = self.values.get(key, default)
-        if not isinstance(value, str) or (key in self.values and not value.strip()):
-            self.fail(key, "a text")
-        return value
-
-    def whole(self, key: str, least: int, most: int | None = None, default: int | None = None) -> int:
-        """Read a whole number from `least` to `most`."""
-        value = self.values.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= (most or value):
-            self.fail(key, f"a whole number from {least} " + ("up" if most is None else f"to {most}"))
-        return value
-
-    def one_of(self, key: str, allowed: Collection[Any], default: Any = None) -> Any:
-        """Read a value that is one of `allowed`."""
-        value = self.values.get(key, default)
-        if isinstance(value, bool) != isinstance(next(iter(allowed)), bool) or value not in allowed:
-            hint = closest(value, allowed) if isinstance(value, str) else ""
-            self.fail(key, ", ".join(map(_toml, allowed)) + hint)
-        return value
-
-    def wholes(self, key: str, allowed: str) -> tuple[int, ...]:
-        """Read a list of whole numbers, none below zero."""
-        value = self.values.get(key)
-        if not isinstance(value, list) or not all(_is_whole(number) and number >= 0 for number in value):
-            self.fail(key, allowed)
-        return tuple(value)
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        hints = get_type_hints(kind, include_extras=True)
+        if unknown := re.search("unknown field `(.*)`", str(error)):
+            hint = closest(unknown[1], hints) or f"; allowed: {', '.join(hints)}"
+            raise VariantError(f"{source}: unknown key {unknown[1]!r}{hint}") from None
+        key = re.findall(r"(?:field `|at `\$\.)(\w+)", str(error))[0]
+        fail(table, key, source, _allowed(hints[key], table.get(key)))
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def fail(table: dict[str, Any], key: str, source: str, allowed: str) -> NoReturn:
+    """Raise the `VariantError` that names file, key, value and what is allowed."""
+    said = f"is {_toml(table[key])}" if key in table else "is missing"
+    raise VariantError(f"{source}: {key} {said}; allowed: {allowed}")
+
+
+def _allowed(hint: Any, value: object) -> str:
+    """Return what the annotation of a field says of it."""
+    words = get_args(hint)
+    for meta in (meta for part in (hint, *words) for meta in getattr(part, "__metadata__", ())):
+        return str(meta.description)
+    return ", ".join(map(_toml, words)) + (closest(value, words) if isinstance(value, str) else "")
 
 
 def _toml(value: object) -> str:
@@ -76,16 +55,31 @@ def _toml(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def parse_toml(path: Path) -> dict[str, Any]:
-    """Return a TOML file's contents; raises VariantError if it cannot be read."""
+def read_toml(path: Path, what: str, error: type[DataError]) -> dict[str, Any]:
+    """Return the contents of a TOML file.
+
+    Parameters
+    ----------
+    what
+        What the file should be, such as ``"variant"``.
+    error
+        What to raise.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, or is no TOML. Of the class `error`.
+    """
     try:
         with path.open("rb") as file:
             raw = file.read(FILE_BYTES + 1)
-        if len(raw) > FILE_BYTES:
-            raise VariantError(f"{path}: larger than {FILE_BYTES:,} bytes; not a variant")
-        return tomllib.loads(raw.decode("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise VariantError(f"{path}: cannot be read: {reason}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise VariantError(f"{path}: not TOML: {error}") from error
+    except OSError as fault:
+        raise error(f"{path}: cannot be read: {fault.strerror or fault}") from fault
+    if len(raw) > FILE_BYTES:
+        raise error(f"{path}: larger than {FILE_BYTES:,} bytes, so it is not a {what}")
+    try:
+        return tomllib.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as fault:
+        raise error(f"{path}: not TOML: byte {fault.start} is not UTF-8") from fault
+    except (ValueError, RecursionError) as fault:  # a number of thousands of digits is a plain ValueError
+        raise error(f"{path}: not TOML: {str(fault)[:200]}") from fault
