@@ -175,7 +175,7 @@ def test_what_never_ends_is_not_read_to_its_end(winnable, tmp_path):
         assert winnable(*words) == (3, "", "Error: /dev/zero: larger than 1,000,000 bytes; not a board\n")
     path = tmp_path / "mine.toml"
     path.symlink_to("/dev/zero")
-    said = f"Error: {path}: larger than 1,000,000 bytes; not a variant\n"
+    said = f"Error: {path}: larger than 1,000,000 bytes, so it is not a variant\n"
     assert winnable("deal", "--variant", path, "--seed", 1) == (3, "", said)
 
 

@@ -54,7 +54,7 @@ def test_a_killed_worker_costs_nothing(settings_for, rows_in, tmp_path):
 
 def local_cluster():
     return distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
     )
 
 
@@ -115,7 +115,7 @@ def test_a_cluster_behind_tls(settings_for, rows_in, tmp_path):
         threads_per_worker=1,
         host="tls://127.0.0.1",
         security=security,
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         silence_logs=50,
     ) as cluster:
         assert cluster.scheduler_address.startswith("tls://")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 Text = Annotated[str, Meta(pattern=r"\S", description="a text")]
 Switch = Annotated[bool, Meta(description="false, true")]
@@ -13,7 +14,8 @@ Count = Annotated[int, Meta(ge=0, description="a whole number from 0 up")]
 Rate = Annotated[float, Meta(ge=0, le=1, description="a rate from 0 to 1")]
 
 
-class Documented(Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True, slots=True)
+class Documented:
     """A figure others published.
 
     Attributes

@@ -18,7 +18,7 @@ _OTHERS = "PySolFC and KPat have no game of one, two or four suits with these co
 Size = Annotated[int, Meta(ge=0)]
 
 
-class Fields(Struct, forbid_unknown_fields=True):
+class Fields(Struct):
     """The fields of a variant's file."""
 
     # Readers of partitioned data take ids such as 007, nan or 2026-01-01 for numbers and dates.

@@ -13,24 +13,25 @@ from pipeline.errors import DataError, VariantError
 from pipeline.game.spelling import closest
 
 FILE_BYTES = 1_000_000  # no file that people write for us, a variant, a board or a configuration, is larger
-T = TypeVar("T", bound=msgspec.Struct)
+T = TypeVar("T")
 
 
 def convert(table: dict[str, Any], kind: type[T], source: str) -> T:
-    """Return a TOML table as a structure; each field's annotation says what is allowed.
+    """Return a TOML table as a value of a class; the annotation of each of its fields says what is allowed.
 
     Raises
     ------
     VariantError
         A key is unknown or missing, or a value is not allowed.
     """
+    hints = get_type_hints(kind, include_extras=True)
+    for key in table:
+        if key not in hints:
+            hint = closest(key, hints) or f"; allowed: {', '.join(hints)}"
+            raise VariantError(f"{source}: unknown key {key!r}{hint}")
     try:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:
-        hints = get_type_hints(kind, include_extras=True)
-        if unknown := re.search("unknown field `(.*)`", str(error)):
-            hint = closest(unknown[1], hints) or f"; allowed: {', '.join(hints)}"
-            raise VariantError(f"{source}: unknown key {unknown[1]!r}{hint}") from None
         key = re.findall(r"(?:field `|at `\$\.)(\w+)", str(error))[0]
         fail(table, key, source, _allowed(hints[key], table.get(key)))
 
