@@ -35,6 +35,15 @@ def solver_id() -> str:
     return f"{__version__}+{digest.hexdigest()[:8]}"
 
 
+@cache
+def package_id() -> str:
+    """Return `solver_id` and eight hexadecimal digits of all files of the package: programs with the same one agree."""
+    digest = hashlib.sha256()
+    for path in sorted(path for kind in ("*.py", "*.toml") for path in ENGINE.parent.rglob(kind)):
+        digest.update(f"{path.relative_to(ENGINE.parent).as_posix()}\0".encode() + path.read_bytes())
+    return f"{solver_id()} (code {digest.hexdigest()[:8]})"
+
+
 def _code_of(path: pathlib.Path) -> str:
     """Return the tokens of a source without comments, docstrings and blanks, which are the same under every Python."""
     words, marks = [], {tokenize.INDENT: "{", tokenize.DEDENT: "}", tokenize.NEWLINE: ";"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import pickle
 from collections.abc import Callable
 from concurrent.futures import Future
 from importlib import import_module
@@ -11,10 +12,27 @@ from typing import Any, TypeVar
 
 from pipeline.errors import UsageError, WinnableError
 from pipeline.runs.executor import Executor
+from pipeline.version import package_id
 
 T = TypeVar("T")
 _WINDOW = 4  # chunks per thread; one more than for local processes, because the way is longer
 _PATIENCE = "20s"
+# Evaluated by the workers: one with another package might not know a function of ours.
+_ASK = "(v := __import__('pipeline.version', fromlist=['_'])) and getattr(v, 'package_id', v.solver_id)()"
+
+
+class _Call:
+    """A pickle that calls a task when it is loaded.
+
+    Unlike the task itself it may pass through a scheduler that lacks the package, and a worker that cannot load it
+    says so; from a task of its own that it cannot load a worker dies without a word.
+    """
+
+    def __init__(self, task: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+        self._call = task, arguments
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[Any, ...]]:
+        return self._call
 
 
 class DaskExecutor(Executor):
@@ -35,6 +53,8 @@ class DaskExecutor(Executor):
     ------
     UsageError
         Dask is not installed, or the scheduler does not answer.
+    WinnableError
+        A worker has another version of the package.
     """
 
     def __init__(self, workers: int, scheduler: str | None = None) -> None:
@@ -43,6 +63,7 @@ class DaskExecutor(Executor):
         except ImportError as error:
             raise UsageError("the dask executor needs Dask; in a checkout: pip install '.[dask]'") from error
         self.lost = (distributed.KilledWorker,)
+        self._dumps: Callable[[object], bytes] = import_module("cloudpickle").dumps  # also what a notebook defines
         self._closed: type[BaseException] = distributed.client.ClosedClientError
         self._scheduler = scheduler
         self._cluster = None
@@ -63,6 +84,11 @@ class DaskExecutor(Executor):
             self.close()
             raise UsageError(f"the Dask cluster at {scheduler} has no workers")
         self.window = _WINDOW * self.size
+        try:
+            self._compare_packages()
+        except WinnableError:
+            self.close()
+            raise
         with contextlib.suppress(ValueError):
             self._client.forward_logging("pipeline", logging.INFO)
         self._pool = self._client.get_executor(pure=False)
@@ -76,7 +102,7 @@ class DaskExecutor(Executor):
             The scheduler has gone.
         """
         try:
-            future: Future[T] = self._pool.submit(task, *arguments)
+            future: Future[T] = self._pool.submit(pickle.loads, self._dumps(_Call(task, arguments)))
         except self._closed as error:
             raise self._gone() from error
         return future
@@ -85,6 +111,25 @@ class DaskExecutor(Executor):
         """Refuse to wait for a scheduler that has gone: futures of a closed client never end."""
         if self._client.status not in ("running", "connecting", "newly-created"):
             raise self._gone()
+
+    def explain(self, error: BaseException) -> None:
+        """Name a worker with another package, such as one that came later: what it could not load was the error."""
+        if not isinstance(error, WinnableError):
+            with contextlib.suppress(OSError):  # the scheduler has gone, too
+                self._compare_packages()
+
+    def _compare_packages(self) -> None:
+        ours = package_id()
+        for address, answer in self._client.run(eval, _ASK, on_error="return").items():
+            if answer == ours or isinstance(answer, OSError):  # it has left meanwhile
+                continue
+            theirs = f"winnable {answer}"
+            if isinstance(answer, Exception):
+                theirs = f"no winnable of this form ({type(answer).__name__}: {answer})"
+            raise WinnableError(
+                f"the Dask worker at {address} has {theirs}, this program is winnable {ours}; install the same one on "
+                "all machines of the cluster, restart the workers, and run the same command again"
+            )
 
     def _gone(self) -> WinnableError:
         where = f"Dask scheduler at {self._scheduler}" if self._scheduler else "local Dask cluster"

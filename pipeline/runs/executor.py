@@ -34,6 +34,9 @@ class Executor(ABC):
     def check(self) -> None:  # noqa: B027 - nothing to do for most
         """Raise a WinnableError if what was submitted will never end."""
 
+    def explain(self, error: BaseException) -> None:  # noqa: B027
+        """Raise a WinnableError if the cause of a task's unforeseen error is known here."""
+
     def breaks_all(self, error: BaseException) -> bool:
         """Whether that death took every task in flight with it, so that `renew` is called for."""
         return False

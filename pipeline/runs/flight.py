@@ -136,6 +136,9 @@ class Flight(Generic[P, T]):
         except CancelledError:
             self._cancel(flown)
             return None
+        except Exception as error:
+            self._executor.explain(error)
+            raise
         self._probe = None
         return flown.piece, result
 

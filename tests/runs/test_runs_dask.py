@@ -1,22 +1,29 @@
 """The same deals on a Dask cluster on loopback give the same table, also when a worker is killed."""
 
+import contextlib
 import os
+import re
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from runs_settlers import IDENTITY, Fake
 
+from pipeline import version
 from pipeline.errors import UsageError, WinnableError
 from pipeline.runs import run as runs
 from pipeline.runs.cluster import DaskExecutor
 from pipeline.runs.workers import HandshakeError
+from pipeline.version import package_id
 
 distributed = pytest.importorskip("distributed")
-dask = pytest.importorskip("dask")
+config = pytest.importorskip("dask.config")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
 
@@ -90,6 +97,73 @@ def test_a_remote_worker_with_another_solver_is_refused(settings_for):
         run(settings_for("1:20", executor="dask", workers=1), identity="0.1.0+1")
 
 
+@contextlib.contextmanager
+def dask(program, *words, package=""):
+    """Run Dask's scheduler or worker as a program of its own, which looks for modules in `package` first."""
+    command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *words, "--no-dashboard"]
+    places = os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTHONPATH": places, "PYTHONSAFEPATH": "1"}  # not in the directory it is started from
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def other_package(path, changed):
+    """Make a directory with a package that is not this program's: one file is another, or there is nothing in it."""
+    package = path / "other" / "pipeline"
+    if changed is None:
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+    else:
+        shutil.copytree(version.ENGINE.parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+        (package / changed).write_text("changed = True\n")
+    return package.parent
+
+
+def wait_for_workers(address, count=1):
+    with distributed.Client(address, timeout="30s") as client:
+        client.wait_for_workers(count, timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("late", "changed"), [(False, None), (False, "engine/moves.py"), (True, None), (True, "runs/workers.py")]
+)
+def test_a_worker_with_another_package_is_named(settings_for, tmp_path, late, changed):
+    with contextlib.ExitStack() as stack, local_cluster() as cluster:
+        address = cluster.scheduler_address
+        other = dask("worker", address, "--no-nanny", package=other_package(tmp_path, changed))
+        settings = settings_for("1:2000", executor="dask", scheduler=address, chunk=4)
+        if late:
+            timer = threading.Timer(0.5, stack.enter_context, [other])
+            timer.start()
+            stack.callback(timer.join)
+        else:
+            stack.enter_context(other)
+            wait_for_workers(address, 3)
+        with pytest.raises(
+            WinnableError, match=rf"the Dask worker at tcp://.* has .*{re.escape(package_id())}"
+        ) as error:
+            run(settings, seconds=0.01)
+        assert "install the same one" in str(error.value)
+
+
+def test_a_scheduler_needs_no_package(settings_for, tmp_path):
+    tests = Path(__file__).parent  # where the worker finds the settler
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    where = ("--host", "127.0.0.1", "--port", address.rpartition(":")[2])
+    with (
+        dask("scheduler", *where, package=other_package(tmp_path, None)),
+        dask("worker", address, "--no-nanny", package=tests),
+    ):
+        wait_for_workers(address)
+        assert run(settings_for("1:20", executor="dask", scheduler=address)).settled == 20
+
+
 def certificates(path):
     """Make an authority and a certificate for 127.0.0.1; skip where openssl is not there."""
     if shutil.which("openssl") is None:
@@ -124,7 +198,7 @@ def test_a_cluster_behind_tls(settings_for, rows_in, tmp_path):
             run(settings)
         keys = ("ca-file", "client.cert", "client.key")
         files = (authority, certificate, key)
-        with dask.config.set({f"distributed.comm.tls.{name}": file for name, file in zip(keys, files, strict=True)}):
+        with config.set({f"distributed.comm.tls.{name}": file for name, file in zip(keys, files, strict=True)}):
             run(settings)
     assert rows_in(tmp_path / "dask") == rows_in(tmp_path / "data")
 
