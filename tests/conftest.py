@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,28 @@ from pipeline.game.variants import load_variant
 from pipeline.runs.settings import Deals, RunSettings
 
 LINE = "ab2-ch"
+# What compiles everything there is to compile, in two processes side by side.
+COMPILING = (
+    """
+from pipeline.engine.search import compile_for
+from pipeline.game.deals import deal
+from pipeline.referee.check import check_certificate
+from pipeline.referee.prove import prove
+from pipeline.referee.replay import load
+
+compile_for(10)
+load()
+check_certificate(prove(deal("simple-simon", 68)))
+""",
+    "from pipeline.engine.search import compile_complete, compile_for; compile_complete(); compile_for(16)",
+)
+
+
+def pytest_sessionstart(session):
+    """Compile before the workers of pytest-xdist start: else each of them would compile the same."""
+    if getattr(session.config.option, "dist", "no") != "no" and not hasattr(session.config, "workerinput"):
+        programs = [subprocess.Popen([sys.executable, "-c", program]) for program in COMPILING]
+        assert [program.wait() for program in programs] == [0, 0]
 
 
 def made_up_rows(variant, seeds, *, limit=1_000_000, unsettled=0.02, lost=0.0, median=4000, key=1, solver="0.1.0+1"):

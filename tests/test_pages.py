@@ -49,7 +49,8 @@ FIGURES = ("<!-- published-figures -->", "<!-- /published-figures -->")
 UPDATE = "python tests/test_pages.py --update"
 
 VARIES = (
-    (r"(?m)^(still at it|compiling the engine|measuring for).*\n", ""),
+    (r"(?m)^(still at it|compiling the search|measuring for).*\n", ""),
+    (r", after [\d.]+ s of compiling", ""),
     (r"\d{8}T\d{6}Z-[0-9a-f]{4}", "RUN"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*", "TIME"),
     (r"[\d,.]+ s\b", "SECONDS"),
