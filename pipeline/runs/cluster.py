@@ -10,13 +10,14 @@ from concurrent.futures import Future
 from importlib import import_module
 from typing import Any, TypeVar
 
-from pipeline.errors import UsageError, WinnableError
-from pipeline.runs.executor import Executor
+from pipeline.errors import UsageError, WinnableError, cause_of
+from pipeline.runs.executor import Executor, allow_files
 from pipeline.version import package_id
 
 T = TypeVar("T")
 _WINDOW = 4  # chunks per thread; one more than for local processes, because the way is longer
 _PATIENCE = "20s"
+_FILES = 20  # that a local cluster opens for each worker at most, twice what was counted
 # Evaluated by the workers: one with another package might not know a function of ours.
 _ASK = "(v := __import__('pipeline.version', fromlist=['_'])) and getattr(v, 'package_id', v.solver_id)()"
 
@@ -54,7 +55,7 @@ class DaskExecutor(Executor):
     UsageError
         Dask is not installed, or the scheduler does not answer.
     WinnableError
-        A worker has another version of the package.
+        A worker has another version of the package, or the system allows too few open files for a local cluster.
     """
 
     def __init__(self, workers: int, scheduler: str | None = None) -> None:
@@ -68,6 +69,10 @@ class DaskExecutor(Executor):
         self._scheduler = scheduler
         self._cluster = None
         if scheduler is None:
+            try:
+                allow_files(workers, _FILES)
+            except OSError as error:
+                raise WinnableError(f"a local Dask cluster cannot start: {cause_of(error)}") from error
             self._cluster = distributed.LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,

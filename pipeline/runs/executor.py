@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from pipeline.game.numbers import counted
+
 T = TypeVar("T")
+_FILES, _FILES_PER_WORKER = 32, 4  # that this process opens at most, twice what was counted
 
 
 class Executor(ABC):
@@ -50,3 +54,27 @@ class Executor(ABC):
     @abstractmethod
     def close(self, *, now: bool = False) -> None:
         """End the workers, after their chunks or now."""
+
+
+def allow_files(size: int, each: int = _FILES_PER_WORKER) -> None:
+    """Let this process open as many files as that many workers need; they are their pipes.
+
+    Without them Python's own helpers and Dask fail or hang wherever they meet the limit, at the exit, too.
+
+    Raises
+    ------
+    OSError
+        The system does not allow so many.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows knows no such limit
+        return
+
+    needed = _FILES + each * size
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise OSError(errno.EMFILE, f"{counted(size, 'worker')} may need {needed:,} open files, {hard:,} are allowed")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

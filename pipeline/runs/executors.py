@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.errors import cause_of
 from pipeline.runs import workers
-from pipeline.runs.executor import Executor
+from pipeline.runs.executor import Executor, allow_files
 
 if TYPE_CHECKING:
     from pipeline.runs.logs import RunLog
@@ -74,6 +74,7 @@ class ProcessExecutor(Executor):
     lost = (BrokenExecutor,)
 
     def __init__(self, size: int, run_log: RunLog | None = None) -> None:
+        allow_files(size)
         self.size = size
         self.window = _WINDOW * size
         self._log = run_log

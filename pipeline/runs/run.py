@@ -19,6 +19,7 @@ from pipeline.game.numbers import counted
 from pipeline.runs import workers
 from pipeline.runs.chunks import Job
 from pipeline.runs.collect import Collector
+from pipeline.runs.executor import allow_files
 from pipeline.runs.executors import make_executor, start_fork_server
 from pipeline.runs.logs import RunLog
 from pipeline.runs.settings import RunSettings
@@ -70,7 +71,9 @@ def run(
 
         solver = solver_id()
     if settings.executor == "processes":
-        start_fork_server(getattr(settler, "modules", ()))
+        with contextlib.suppress(OSError):  # `make_executor` meets it, too, and says what is lacking
+            allow_files(settings.workers)
+            start_fork_server(getattr(settler, "modules", ()))
     say = echo or (lambda _text: None)
     store = Store(settings.data)
     with Stopper(settings.max_time) as stopper, store.writing("run"):
