@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from pipeline.dataset.seeds import parse_seeds
-from pipeline.errors import UsageError
+from pipeline.errors import StoreError, UsageError
 from pipeline.runs.values import read_count, read_duration, read_shard
 
 if TYPE_CHECKING:
@@ -332,7 +332,10 @@ def check_place(flag: str, file: Path | None, *, replaced: bool = False) -> None
     if file is not None and replaced:
         from pipeline.dataset.files import target_of
 
-        target_of(file)
+        try:
+            target_of(file)
+        except StoreError as error:
+            raise UsageError(f"{flag} {error}") from error
 
 
 def chosen_seeds(ranges: tuple[range, ...], file: Path | None) -> Seeds | None:

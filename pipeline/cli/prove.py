@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pipeline.cli import boards, options
 from pipeline.game.numbers import counted
 
+if TYPE_CHECKING:
+    from pipeline.game.boards import Board
+
 PATIENCE = "still at it: the search, and the first time ever half a minute of compiling"
+_OTHER = "give another name, or --force to replace it"
 
 
 @click.command()
@@ -18,25 +23,30 @@ PATIENCE = "still at it: the search, and the first time ever half a minute of co
     "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE", help="The certificate."
 )
 @options.nodes_option()
+@click.option("--force", is_flag=True, help="Replace FILE, whatever it is.")
 @options.verbosity_options
-def prove(asked: boards.Asked, out: Path, nodes: int | None, verbosity: int) -> None:
+def prove(asked: boards.Asked, out: Path, nodes: int | None, force: bool, verbosity: int) -> None:
     r"""Write a certificate that a board is lost.
 
     The board is settled first; one that is won or unsettled at the node limit is reported as such, and nothing is
     written. The certificate lists every board that moves lead to, up to those from which no set can be completed any
     more; 'winnable check' checks it without the solver. pipeline/referee/README.md describes every byte of the file.
+    A certificate of the same board is replaced; any other file needs --force.
 
     \b
     Examples:
       winnable prove spider-4/pysol/1748 --out 1748.xz
       winnable prove --variant simple-simon --seed 68 --out lost.xz
     """
+    from pipeline.dataset.files import explained
     from pipeline.referee.certificate import write_certificate
     from pipeline.referee.prove import prove as certificate_of
     from pipeline.solver import DEFAULT_LIMIT, Solver, describe
 
     options.check_place("--out", out, replaced=True)
     board = asked.board()
+    if not force:
+        _keep_other(out, board)
     limit = options.setting("nodes", nodes, DEFAULT_LIMIT)
     with boards.solving([board.variant], verbosity, PATIENCE):
         outcome = Solver().solve(board, limit)
@@ -47,9 +57,33 @@ def prove(asked: boards.Asked, out: Path, nodes: int | None, verbosity: int) -> 
     elif certificate is None:
         click.echo(f"{describe(board)}: lost, but the certificate would be too large; nothing is written")
     else:
-        write_certificate(out, certificate)
+        with explained("write", out):
+            write_certificate(out, certificate)
         size = f"{_counted(len(certificate.boards), len(certificate.witnesses))}, {out.stat().st_size:,} bytes"
         click.echo(f"{describe(board)}: lost, {size}")
+        options.message(f"wrote {out}", verbosity)
+
+
+def _keep_other(out: Path, board: Board) -> None:
+    """Refuse to replace a file that is not a certificate of this board.
+
+    Raises
+    ------
+    UsageError
+        Names the file and what it is.
+    """
+    from pipeline.errors import SolverFault, UsageError
+    from pipeline.referee.certificate import read_certificate
+    from pipeline.solver import describe
+
+    if not out.exists():
+        return
+    try:
+        there = read_certificate(out).board
+    except SolverFault:
+        raise UsageError(f"--out {out}: the file is not a certificate; {_OTHER}") from None
+    if there != board:
+        raise UsageError(f"--out {out}: the certificate there is of {describe(there)}; {_OTHER}")
 
 
 @click.command()

@@ -143,11 +143,11 @@ def target_of(path: Path) -> Path:
 
     Raises
     ------
-    UsageError
-        It is a device, a pipe or something else that is not a regular file.
+    StoreError
+        It is a directory, a device, a pipe or something else that is not a regular file.
     """
     if path.exists() and not path.is_file():
-        raise UsageError(f"{path} is not a regular file, and writing would replace it; expected the name of a file")
+        raise StoreError(f"{path} is not a regular file, and writing would replace it; expected the name of a file")
     return path.resolve()
 
 
@@ -157,17 +157,18 @@ def replacing(path: Path) -> Iterator[TextIO]:
 
     Raises
     ------
-    UsageError
-        See `target_of`.
+    StoreError
+        It cannot be written, or is none to be replaced (see `target_of`).
     """
     path = target_of(path)
     partial = path.with_name(f"{path.name}.partial")
-    try:
-        with partial.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with explained("write", path):
+        try:
+            with partial.open("w", encoding="utf-8", newline="") as file:
+                yield file
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -68,6 +68,25 @@ class _Receiver(MultiProcessingHandler):  # type: ignore[misc]
         self.close()
 
 
+class _LogFile(logging.FileHandler):
+    """The file of a run's log. Where it cannot be written the run goes on: its rows matter more."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record, if there is room."""
+        with contextlib.suppress(OSError):
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name in `logging`
+        """Show what is wrong with a record, but not with the disk."""
+        if not isinstance(sys.exception(), OSError):
+            super().handleError(record)
+
+    def close(self) -> None:
+        """Close the file."""
+        with contextlib.suppress(OSError):
+            super().close()
+
+
 class RunLog:
     """The log file of a run, open until `close`.
 
@@ -80,7 +99,7 @@ class RunLog:
     def __init__(self, path: Path) -> None:
         self._logger = logging.getLogger(ROOT)
         self._level = self._logger.level
-        self._file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace", delay=True)
+        self._file = _LogFile(path, encoding="utf-8", errors="backslashreplace", delay=True)
         self._file.setFormatter(logging.Formatter(FORMAT))
         self._file.setLevel(logging.INFO)
         self._logger.addHandler(self._file)

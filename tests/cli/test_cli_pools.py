@@ -181,7 +181,7 @@ def test_what_is_written_takes_the_place_of_no_pipe_and_no_link(winnable, pool, 
         os.mkfifo(pipe)
         code, out, err = winnable(*words, "--out", pipe)
         assert (code, out) == (2, "")
-        assert err.startswith(f"Error: {pipe}")
+        assert err.startswith(f"Error: --out {pipe}")
         assert pipe.is_fifo()
         target.write_text("old")
         link.symlink_to(target.name)

@@ -298,10 +298,25 @@ def test_prove_and_check(file, tmp_path, capsys):
     assert run_command(["check", str(file)]) == 0
     assert capsys.readouterr().out.startswith("lost: checked, 1,395 boards, 3,014 witnesses")
     out = tmp_path / "lost.xz"
-    assert (
-        run_command(["prove", "--variant", "spider-4", "--numbering", "pysol", "--seed", "14934", "--out", str(out)])
-        == 0
-    )
+    words = ["prove", "--variant", "spider-4", "--numbering", "pysol", "--seed", "14934", "--out", str(out)]
+    for _ in range(2):  # its own file is replaced
+        assert run_command(words) == 0
+        assert out.read_bytes() == file.read_bytes()
+        assert f"wrote {out}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", ["text", "of another board", "cut short"])
+def test_prove_replaces_another_file_by_force_only(what, file, certificate_with_whole_boards, tmp_path, capsys):
+    out = tmp_path / "kept.xz"
+    if what == "of another board":
+        write_certificate(out, certificate_with_whole_boards)
+    else:
+        out.write_bytes(b"mine" if what == "text" else file.read_bytes()[:-100])
+    before, words = out.read_bytes(), ["prove", "spider-4/pysol/14934", "--out", str(out)]
+    assert run_command(words) == 2
+    assert f"{out}: the " in capsys.readouterr().err
+    assert out.read_bytes() == before
+    assert run_command([*words, "--force"]) == 0
     assert out.read_bytes() == file.read_bytes()
 
 
