@@ -56,7 +56,7 @@ OTHERS = {
     "dataset": {"numpy", "pandas", "pyarrow", "filelock"},
     "runs": {"numpy", "pyarrow", "filelock", "multiprocessing_logging", "tqdm", "distributed"},
     "tuning": {"numpy", "cmaes"},
-    "analysis": {"numpy", "pyarrow", "matplotlib", "jinja2", "markupsafe"},
+    "analysis": {"numpy", "pyarrow", "matplotlib", "jinja2", "markupsafe", "scipy"},
     "pools": {"numpy", "pyarrow"},
     "cli": {"click", "tqdm"},
 }

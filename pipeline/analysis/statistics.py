@@ -183,14 +183,11 @@ def mcnemar(only_a: int, only_b: int) -> float:
     Q. McNemar, Psychometrika 12 (1947) 153-157, with the binomial instead of its normal approximation. Valid
     for every n; conservative, as an exact test of counts is.
     """
+    from scipy.special import bdtr
+
     if min(only_a, only_b) < 0:
         raise ValueError(f"{only_a} and {only_b} are not valid discordant counts: expected 0 or more")
-    n, k = only_a + only_b, min(only_a, only_b)
-    if n == 0:
-        return 1.0
-    steps = np.arange(1, k + 1, dtype=np.float64)
-    logs = np.concatenate(([0.0], np.cumsum(np.log((n + 1 - steps) / steps)))) - n * np.log(2.0)
-    return min(1.0, 2.0 * float(np.sum(np.exp(logs))))
+    return min(1.0, 2 * float(bdtr(min(only_a, only_b), only_a + only_b, 0.5)))
 
 
 def paired_ratio(a: Counts, b: Counts, confidence: float = CONFIDENCE) -> PairedRatio:
@@ -210,6 +207,8 @@ def paired_ratio(a: Counts, b: Counts, confidence: float = CONFIDENCE) -> Paired
     ValueError
         If the shapes differ or are empty, or a count is not positive.
     """
+    from scipy.special import stdtrit
+
     a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape or a.ndim != 1 or not a.size:
         raise ValueError(f"{a.shape} and {b.shape} are not valid shapes of paired counts: expected (n,) twice")
@@ -219,7 +218,7 @@ def paired_ratio(a: Counts, b: Counts, confidence: float = CONFIDENCE) -> Paired
     mean, n = float(logs.mean()), int(logs.size)
     if n == 1:
         return PairedRatio(1, float(np.exp(mean)), Interval(0.0, float("inf")), float(b.sum() / a.sum()))
-    half = t_quantile(0.5 + confidence / 2, n - 1) * float(logs.std(ddof=1)) / float(np.sqrt(n))
+    half = float(stdtrit(n - 1, 0.5 + confidence / 2)) * float(logs.std(ddof=1)) / float(np.sqrt(n))
     interval = Interval(float(np.exp(mean - half)), float(np.exp(mean + half)))
     return PairedRatio(n, float(np.exp(mean)), interval, float(b.sum() / a.sum()))
 
@@ -391,48 +390,6 @@ def won_within_curve(
     high = np.array([wilson(int(w + s), deals, confidence).high for w, s in zip(wins, stopped, strict=True)])
     scale = max(1, deals)
     return Curve(at, wins / scale, low, high, stopped / scale)
-
-
-def t_quantile(probability: float, freedom: int) -> float:
-    """Compute a quantile of Student's t distribution with a whole number of degrees of freedom.
-
-    Bisection of the finite series of its distribution function (Abramowitz and Stegun, 26.7.3 and 26.7.4), exact to
-    rounding; beyond 10,000 degrees the first term of its expansion about the normal quantile (26.7.5), to about 1e-8.
-
-    Raises
-    ------
-    ValueError
-        If not 1/2 <= probability < 1 and freedom >= 1.
-    """
-    if not 0.5 <= probability < 1 or freedom < 1:
-        raise ValueError(
-            f"no t quantile of {probability} with {freedom} degrees of freedom: expected 0.5 to 1, and 1 or more"
-        )
-    if freedom > 10_000:
-        z = NormalDist().inv_cdf(probability)
-        return z + (z**3 + z) / (4 * freedom)
-    # The angle theta = arctan(t / sqrt(freedom)) has the finite range [0, pi/2).
-    low, high = 0.0, np.pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        if _t_within(middle, freedom) < 2 * probability - 1:
-            low = middle
-        else:
-            high = middle
-    return float(np.sqrt(freedom) * np.tan(low))
-
-
-def _t_within(theta: float, freedom: int) -> float:
-    """P(|T| <= sqrt(freedom) tan(theta)) by the series in powers of cos(theta)."""
-    odd = freedom % 2
-    squares = float(np.cos(theta) ** 2)
-    k = np.arange(1, (freedom - odd) // 2, dtype=np.float64)
-    ratios = squares * (2 * k / (2 * k + 1) if odd else (2 * k - 1) / (2 * k))
-    series = float(1 + np.cumprod(ratios).sum())
-    if not odd:
-        return float(np.sin(theta)) * series
-    tail = float(np.sin(theta) * np.cos(theta)) * series if freedom > 1 else 0.0
-    return 2 / np.pi * (theta + tail)
 
 
 Finding = Literal["more", "less", "alike"]

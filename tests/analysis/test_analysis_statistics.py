@@ -101,18 +101,6 @@ def test_mcnemar_keeps_its_level_by_simulation():
     assert np.mean([own.mcnemar(int(k), 40 - int(k)) < 0.05 for k in splits]) <= 0.05
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 9, 29, 100, 1999, 10_000, 10_001, 10**6])
-@pytest.mark.parametrize("probability", [0.5, 0.9, 0.95, 0.975, 0.995, 0.9995])
-def test_t_quantiles_are_scipys(freedom, probability):
-    assert own.t_quantile(probability, freedom) == pytest.approx(stats.t.ppf(probability, freedom), rel=1e-7, abs=1e-9)
-
-
-def test_t_quantiles_refuse_what_they_cannot_do():
-    for probability, freedom in ((0.4, 5), (1.0, 5), (0.9, 0)):
-        with pytest.raises(ValueError, match="quantile"):
-            own.t_quantile(probability, freedom)
-
-
 def test_paired_ratio_is_the_t_interval_of_the_log_ratios():
     rng = np.random.default_rng(11)
     a = rng.integers(100, 100_000, 200)
