@@ -157,12 +157,11 @@ def lay_row(t, row, piles, sets):
 
 @jit
 def successors(t, row, piles, index, add, sets, rows, stubs, moves):
-    """List where every legal move from a row leads, and the moves; return how many.
+    """List where every legal move from a row, which is laid out, leads, and the moves; return how many.
 
     When a move wins, return the complement of its place in the list at once.
     """
     n = 0
-    lay_row(t, row, piles, sets)
     base, base_stub = rows[-1], stubs[-1]
     base[:] = row
     for column in range(t.columns):

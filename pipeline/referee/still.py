@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.referee.compiled import jit, record
-from pipeline.referee.piles import MIX, S29, S32
+from pipeline.referee.piles import slot_of_row
 from pipeline.referee.table import LAYS, MOST_CARDS, SET, UNIT
 
-i8, u8 = np.int64, np.uint64
+i8 = np.int64
 
 MOST_STATES = 60
 COVERED, BOUND, STILL, LOOSE = 0, 1, 2, 3  # marks
@@ -176,27 +176,6 @@ def set_possible(t, w, marks):
 
 
 @jit
-def slot_of_marks(states, index, marks, cards):
-    """Return the slot of a state in an index, its own or a free one."""
-    x = u8(0)
-    for k in range(cards):
-        x = (x ^ u8(marks[k])) * MIX
-        x ^= x >> S29
-    mask = u8(len(index) - 1)
-    slot = (x ^ (x >> S32)) & mask
-    while index[slot] != 0:
-        same = True
-        for k in range(cards):
-            if states[index[slot] - 1, k] != marks[k]:
-                same = False
-                break
-        if same:
-            break
-        slot = (slot + u8(1)) & mask
-    return slot
-
-
-@jit
 def no_set_from(t, w, states, index):
     """Return whether no set can be completed from the board that is laid out, as far as so many states tell.
 
@@ -214,6 +193,7 @@ def no_set_from(t, w, states, index):
     if t.wrap or t.dealt < t.stock_size:
         return False
     number_cards(t, w)
+    states = states[:, : w.cards]
     index[:] = 0
     states[0] = COVERED
     for k in range(w.cards):
@@ -222,7 +202,7 @@ def no_set_from(t, w, states, index):
     loosen(t, w, states[0])
     if set_possible(t, w, states[0]):
         return False
-    index[slot_of_marks(states, index, states[0], w.cards)] = 1
+    index[slot_of_row(states, index, states[0])] = 1
     known, done = 1, 0
     while done < known:
         for k in range(w.cards):
@@ -231,7 +211,7 @@ def no_set_from(t, w, states, index):
             states[known] = states[done]
             if not leave(t, w, states[known], k):
                 continue
-            slot = slot_of_marks(states, index, states[known], w.cards)
+            slot = slot_of_row(states, index, states[known])
             if index[slot] == 0:
                 if known + 1 == len(states) or set_possible(t, w, states[known]):
                     return False
