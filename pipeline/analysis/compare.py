@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -194,14 +194,7 @@ def _json(c: Comparison) -> dict[str, Any]:
         "only_b": list(c.paired.only_b),
         "contradictions": list(c.contradictions),
         "p_value": c.paired.p_value,
-        "positions_ratio": None
-        if ratio is None
-        else {
-            "deals": ratio.deals,
-            "geometric": ratio.geometric,
-            "interval": [end if np.isfinite(end) else None for end in ratio.interval],
-            "total": ratio.total,
-        },
+        "positions_ratio": None if ratio is None else asdict(ratio) | {"interval": list(ratio.interval)},
         "conclusions": list(c.conclusions),
     }
 
@@ -227,7 +220,7 @@ def comparison_table(comparisons: list[Comparison]) -> Section:
                 number(ratio.total if ratio else None, 3),
             )
         )
-    return Section("Deals settled, and positions on the deals {c.aim} by both", header, tuple(rows))
+    return Section("", header, tuple(rows))
 
 
 def render(comparisons: list[Comparison], a: str, b: str, form: str) -> str:

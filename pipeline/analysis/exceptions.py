@@ -45,7 +45,8 @@ def exceptions_of(store: Store, partition: Partition, hardest: int, seeds: Seeds
         rows = part.cast(_PLAIN)
         won = pc.equal(rows["verdict"], "won")
         not_won.append(rows.filter(pc.invert(won)))
-        wins = _hardest(pa.concat_tables([wins, rows.filter(won)]), hardest)
+        wins = pa.concat_tables([wins, rows.filter(won)])
+        wins = wins.take(pc.select_k_unstable(wins, min(hardest, len(wins)), list(HARDEST_FIRST)))
     return pa.concat_tables([*not_won, wins])
 
 
@@ -60,7 +61,3 @@ def write_exceptions(
             for row in exceptions_of(store, partition, hardest, seeds).to_pylist()
         )
         write_csv(file, (*Partition._fields, *COLUMNS), rows)
-
-
-def _hardest(wins: pa.Table, number: int) -> pa.Table:
-    return wins.take(pc.select_k_unstable(wins, min(number, len(wins)), list(HARDEST_FIRST)))

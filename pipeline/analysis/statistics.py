@@ -307,13 +307,10 @@ class Tally:
     @classmethod
     def of(cls, counts: ArrayLike, times: ArrayLike = 1) -> Tally:
         """Tally counts in any order, shape (n,), each of them as often as `times` says."""
-        counts = np.asarray(counts, np.int64)
-        order = np.argsort(counts, kind="stable")
-        ordered = counts[order]
-        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: ordered.size])
-        repeats = np.broadcast_to(np.asarray(times, np.uint64), counts.shape)[order]
-        totals = np.add.reduceat(repeats, starts)
-        return cls(ordered[starts][totals > 0], totals[totals > 0])
+        values, places = np.unique(np.asarray(counts, np.int64), return_inverse=True)
+        totals = np.zeros(values.size, np.uint64)
+        np.add.at(totals, places, np.asarray(times, np.uint64))
+        return cls(values[totals > 0], totals[totals > 0])
 
     @classmethod
     def joined(cls, tallies: Sequence[Tally]) -> Tally:

@@ -7,7 +7,6 @@ are the only thing said twice, and a test holds them equal to the commands' own.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib.abc
 import os
 import signal
@@ -23,6 +22,7 @@ from typing import NamedTuple, NoReturn
 import click
 
 from pipeline.errors import WinnableError, cause_of
+from pipeline.game.spelling import closest
 from pipeline.runs.stopping import INTERRUPTED, SIGNALS, Signalled
 
 _PATIENCE = 5.0  # seconds for threads and child processes to end, after the last message
@@ -91,7 +91,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Fail on an unknown command with the nearest ones that exist."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"No such command '{args[0]}'.{did_you_mean(args[0], COMMANDS)}")
+            ctx.fail(f"No such command '{args[0]}'{closest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -107,12 +107,6 @@ def keep_lines(command: click.Command) -> None:
     command.help = (command.help or "").replace("\\b\n", "\b\n")
     for below in getattr(command, "commands", {}).values():
         keep_lines(below)
-
-
-def did_you_mean(word: str, known: Sequence[str] | dict[str, Entry]) -> str:
-    """Return ` Did you mean 'x'?` for the nearest known words, or nothing."""
-    near = difflib.get_close_matches(word, list(known), n=3, cutoff=0.5)
-    return f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
@@ -193,7 +187,8 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         _ignore_signals()
         reason = stop.reason if isinstance(stop, Signalled) else INTERRUPTED
         number = next(number for number, name in SIGNALS.items() if name == reason)
-        return _complain(f"{reason}{_hint(meta)}", 128 + number)
+        hint = "; the same command goes on from here" if _GOES_ON in meta else ""
+        return _complain(f"{reason}{hint}", 128 + number)
     except BrokenPipeError:
         return _silence_stdout()
     except OSError as error:
@@ -205,10 +200,6 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         return 1
     return 0
-
-
-def _hint(meta: dict[str, object]) -> str:
-    return "; the same command goes on from here" if _GOES_ON in meta else ""
 
 
 def _prepare_process() -> None:

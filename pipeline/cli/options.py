@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 from pipeline.dataset.seeds import parse_seeds
 from pipeline.errors import StoreError, UsageError
+from pipeline.game.spelling import closest
 from pipeline.runs.values import read_count, read_duration, read_shard
 
 if TYPE_CHECKING:
@@ -68,14 +69,13 @@ class VariantId(ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check the id and suggest the nearest ones."""
-        from pipeline.cli.main import did_you_mean
         from pipeline.game.variants import variant_ids
         from pipeline.runs.settings import is_file_name
 
         known = variant_ids()
         if value not in known and not is_file_name(value):
-            hint = did_you_mean(str(value), known) or f" They are: {', '.join(known)}."
-            self.fail(f"no variant {value!r}.{hint}", param, ctx)
+            hint = closest(str(value), known) or f"; they are: {', '.join(known)}"
+            self.fail(f"no variant {value!r}{hint}", param, ctx)
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -13,6 +13,7 @@ from pipeline.game.numbers import counted
 from pipeline.runs.values import read_address, read_size
 
 if TYPE_CHECKING:
+    from pipeline.runs.chunks import Job
     from pipeline.runs.settings import RunSettings
     from pipeline.runs.summary import RunSummary
 
@@ -131,22 +132,14 @@ def _end(summary: RunSummary, verbosity: int) -> None:
 
 
 def _run_records(summary: RunSummary) -> list[dict[str, Any]]:
-    return [
-        {
-            "variant": job.deals.variant.id,
-            "numbering": job.deals.numbering,
-            "node_limit": job.deals.node_limit,
-            "deals": job.counts.planned,
-            "present": job.counts.present,
-            "settled": job.counts.settled,
-            "won": job.counts.won,
-            "lost": job.counts.lost,
-            "unsettled": job.counts.unsettled,
-            "failed": job.counts.failed,
-            "left": job.counts.left,
-        }
-        for job in summary.jobs
-    ]
+    counts = ("present", "settled", "won", "lost", "unsettled", "failed", "left")
+    return [_job_record(job) | {name: getattr(job.counts, name) for name in counts} for job in summary.jobs]
+
+
+def _job_record(job: Job) -> dict[str, Any]:
+    deals = job.deals
+    place = {"variant": deals.variant.id, "numbering": deals.numbering, "node_limit": deals.node_limit}
+    return place | {"deals": job.counts.planned}
 
 
 def _show_plan(settings: RunSettings, output_format: str) -> None:
@@ -156,21 +149,12 @@ def _show_plan(settings: RunSettings, output_format: str) -> None:
     from pipeline.version import solver_id
 
     store = Store(settings.data)
-    jobs = plan_jobs(settings, store, solver_id())
     rows = []
-    for job in jobs:
+    for job in plan_jobs(settings, store, solver_id()):
         seconds = estimate_seconds(store, [job], settings.workers)
-        rows.append(
-            {
-                "variant": job.deals.variant.id,
-                "numbering": job.deals.numbering,
-                "node_limit": job.deals.node_limit,
-                "deals": job.counts.planned,
-                "present": job.counts.present,
-                "to_settle": job.missing.count,
-                "estimated_seconds": None if seconds is None else round(seconds, 1),
-            }
-        )
+        estimated = None if seconds is None else round(seconds, 1)
+        missing = {"present": job.counts.present, "to_settle": job.missing.count}
+        rows.append(_job_record(job) | missing | {"estimated_seconds": estimated})
     click.echo(records.table(rows, output_format), nl=False)
 
 

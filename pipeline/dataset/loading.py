@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 import pyarrow as pa
@@ -73,6 +73,8 @@ def load_outcomes(
     --------
     >>> load_outcomes("data", "spider-4", columns=["seed", "positions"], verdict="unsettled")  # doctest: +SKIP
     """
+    import pandas as pd
+
     store = Store.existing(path)
     names = _names("column", columns, COLUMNS)
     verdicts = _names("verdict", verdict, VERDICTS)
@@ -89,15 +91,9 @@ def load_outcomes(
     if not tables:
         tables = [_with_keys(SCHEMA.empty_table().select(names), Partition("", ""))]
     # Of all the integers only these may be null: pandas would make floats of them.
-    nullable = {pa.int16(): _int16()}.get
+    nullable = {pa.int16(): pd.Int16Dtype()}.get
     frame: pd.DataFrame = pa.concat_tables(tables).unify_dictionaries().to_pandas(types_mapper=nullable)
     return _add_cards(frame, games) if cards else frame
-
-
-def _int16() -> Any:
-    import pandas as pd
-
-    return pd.Int16Dtype()
 
 
 def _names(what: str, given: str | Sequence[str] | None, known: Sequence[str]) -> list[str]:

@@ -50,7 +50,8 @@ def hold(staging: Path, command: str, timeout: float = 0.0) -> Iterator[None]:
     holder = staging / "holder.json"
     lock = _acquire(staging, holder, timeout)
     try:
-        mine = {"command": command, "pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
+        since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+        mine = {"command": command, "pid": os.getpid(), "host": socket.gethostname(), "since": since}
         write_json(holder, mine, staging)
         yield
     finally:
@@ -139,7 +140,3 @@ def _is_dead(holder: dict[str, Any]) -> bool:
     except OSError:
         return False
     return False
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -16,7 +16,6 @@ from pipeline.dataset.store import Partition, Store
 from pipeline.game.numbers import json_text, write_csv
 from pipeline.game.variants import Variant
 
-FORMS = ("csv", "jsonl")
 _ROWS = 4096  # converted to Python objects at a time
 
 

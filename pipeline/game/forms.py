@@ -85,7 +85,7 @@ def solvitaire_json(board: Board) -> dict[str, Any]:
     the sets that are gone lie on the foundations.
     """
     piles = [
-        [_solvitaire_card(card, i < down) for i, card in enumerate(cards)]
+        [card_text(card).lower() if i < down else card_text(card) for i, card in enumerate(cards)]
         for cards, down in zip(board.columns, board.face_down, strict=True)
     ]
     deal: dict[str, Any] = {"tableau piles": piles}
@@ -94,10 +94,6 @@ def solvitaire_json(board: Board) -> dict[str, Any]:
     if board.sets_done:
         deal["foundations"] = [card_text(card) for card in gone_cards(board)]
     return deal
-
-
-def _solvitaire_card(card: int, down: bool) -> str:
-    return card_text(card).lower() if down else card_text(card)
 
 
 # ---------------------------------------------------------------------- reading

@@ -117,7 +117,9 @@ class _Way:
         """Do `first`, or nothing, in place of a move, and what the moves after it mean; keep that if it saves moves."""
         state, moves, lost = self.states[at], [], 0
         if first is not None:
-            state = self._played(state, first)
+            after = self.game.play(state, first)
+            assert after is not None
+            state = after
             moves.append(first)
         for k in range(at + 1, len(self.moves)):
             old = self.states[k]
@@ -141,11 +143,6 @@ class _Way:
                 self._replay_from(at, self.states[at])
                 return True
         return False
-
-    def _played(self, state: State, move: Move) -> State:
-        following = self.game.play(state, move)
-        assert following is not None
-        return following
 
     def _move_for(self, state: State, intent: _Intent) -> Move | None:
         """Return the move that does what is meant, `_NEEDLESS` if it is so already, None if it cannot be done."""

@@ -30,7 +30,6 @@ from pipeline.pools.rows import PoolRow
 from pipeline.referee.replay import verify_line
 
 FORMAT = 1
-FORMS = ("json", "csv", "numbers")
 _KEY = b"winnable.pool"
 
 

@@ -6,7 +6,7 @@ import platform
 import secrets
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,6 +21,7 @@ from pipeline.runs.settings import RunSettings, usable_cores
 from pipeline.runs.stopping import SIGNALS, Signalled
 from pipeline.runs.workers import FAULT, Failure
 
+_SETTINGS = ("workers", "executor", "retry", "max_time", "memory", "chunk")
 _PACKAGES = ("winnable", "numba", "numpy", "pyarrow")
 
 
@@ -144,15 +145,8 @@ class Manifest:
                 "processor": platform.machine(),
                 "cores": usable_cores(),
             },
-            "settings": {
-                "workers": settings.workers,
-                "executor": settings.executor,
-                "retry": settings.retry,
-                "shard": "/".join(map(str, settings.shard)) if settings.shard else None,
-                "max_time": settings.max_time,
-                "memory": settings.memory,
-                "chunk": settings.chunk,
-            },
+            "settings": {name: getattr(settings, name) for name in _SETTINGS}
+            | {"shard": "/".join(map(str, settings.shard)) if settings.shard else None},
             "deals": [_job_entry(job) for job in summary.jobs],
             "failed": [
                 {"variant": deal.variant, "numbering": deal.numbering, **deal.failure._asdict()}
@@ -163,20 +157,14 @@ class Manifest:
 
 
 def _job_entry(job: Job) -> dict[str, Any]:
-    counts = job.counts
     return {
         "variant": job.deals.variant.id,
         "numbering": job.deals.numbering,
         "rules_hash": job.deals.variant.rules_hash,
         "seeds": job.deals.seeds.texts(),
         "node_limit": job.deals.node_limit,
-        "planned": counts.planned,
-        "present": counts.present,
-        "won": counts.won,
-        "lost": counts.lost,
-        "unsettled": counts.unsettled,
-        "failed": counts.failed,
-        "left": counts.left,
+        **asdict(job.counts),
+        "left": job.counts.left,
     }
 
 

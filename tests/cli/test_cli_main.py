@@ -128,9 +128,9 @@ def test_version_names_the_bench_signature():
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("rnu",), "Did you mean 'run'?"),
+        (("rnu",), "did you mean 'run'?"),
         (("--frobnicate",), "No such option"),
-        (("report", "--variant", "spider-5"), "Did you mean 'spider-"),
+        (("report", "--variant", "spider-5"), "did you mean 'spider-"),
         (("report", "--variant", "solitaire"), "spider-4"),
         (("report", "--format", "xml"), "'xml' is not one of"),
     ],
@@ -332,7 +332,7 @@ def test_values_are_read(kind, text, expected):
         (options.SHARD, "0/4", "3/16"),
         (options.COUNT, "0", "whole number"),
         (options.COUNT, "1.5", "whole number"),
-        (options.VARIANT, "spider-44", "Did you mean"),
+        (options.VARIANT, "spider-44", "did you mean"),
     ],
 )
 def test_wrong_values_are_refused_with_what_is_right(kind, text, words):

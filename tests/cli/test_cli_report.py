@@ -155,7 +155,7 @@ def test_a_file_in_the_place_of_the_directory_is_one_line(capsys, data, tmp_path
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "report.html").mkdir()
     code, _, err = winnable(capsys, "report", "--data", data, "--out", tmp_path / "out", "--format", "html")
-    assert code == 2
+    assert code == 3
     assert "report.html" in err
 
 
