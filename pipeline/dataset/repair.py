@@ -20,9 +20,12 @@ from pipeline.dataset import files
 from pipeline.dataset.audit import FOREIGN, LINE, MANIFEST, OVERLAP, PART, RULES, Finding, stored_lines
 from pipeline.dataset.replays import check_lines
 from pipeline.dataset.rows import join_tables, merge_tables, seeds_of
-from pipeline.dataset.schema import READ_ERRORS, SCHEMA, part_name, read_rows
+from pipeline.dataset.schema import READ_ERRORS, SCHEMA, parse_part_name, part_name, read_rows
+from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Part, Partition, Store, entries, part_of
-from pipeline.game.variants import Variant
+from pipeline.errors import StoreError
+from pipeline.game.numbers import counted
+from pipeline.game.variants import Variant, variant_ids
 
 
 class Repair:
@@ -40,6 +43,8 @@ class Repair:
         self._store, self._variants = store, variants
         self._home = store.quarantine / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
         self._copied: set[Path] = set()
+        self._seeds: dict[Partition, list[Seeds]] = {}  # of the parts at fault, as they were
+        self._limits: dict[Partition, int] = {}
 
     def mend(self, findings: Sequence[Finding]) -> Iterator[str]:
         """Repair each finding; yield a line about each step."""
@@ -47,6 +52,8 @@ class Repair:
         def paths(*kinds: str) -> list[Path]:
             return list(dict.fromkeys(finding.path for finding in findings if finding.kind in kinds))
 
+        for path in paths(RULES):
+            self._note(path)
         for path in paths(FOREIGN, RULES, MANIFEST):
             yield self._move(path)
         for path in paths(MANIFEST):
@@ -58,15 +65,39 @@ class Repair:
             yield self._replace(path, _without(read_rows(path), seeds))
         for folder in dict.fromkeys(path.parent for path in paths(PART, OVERLAP)):
             yield from self._untangle(folder)
+        for partition, parts in self._seeds.items():
+            yield from self._to_settle(partition, Seeds.of(piece for part in parts for piece in part.ranges))
+
+    def _to_settle(self, partition: Partition, seeds: Seeds) -> Iterator[str]:
+        """Say of how many deals nothing is known any more, and the command that settles them."""
+        gone = self._store.missing(partition, seeds, 1)
+        if gone:
+            variant = partition.variant if partition.variant in variant_ids() else f"FILE-OF-{partition.variant}"
+            words = f"--data {self._store.data} --variant {variant} --seeds {gone.first}:{gone.last}"
+            words += f" --numbering {partition.numbering}" if partition.numbering != "native" else ""
+            words += f" --nodes {self._limits[partition]}" if partition in self._limits else ""
+            yield f"{partition}: {counted(gone.count, 'deal')} to settle again: winnable run {words}"
+
+    def _note(self, path: Path) -> None:
+        """Note which deals a part at fault has; those that its name says if its rows cannot be trusted."""
+        partition = _partition_of(path)
+        try:
+            rows = read_rows(path)
+            seeds = Seeds.of_numbers(seeds_of(rows).tolist())
+            self._limits[partition] = max(self._limits.get(partition, 1), pc.max(rows["node_limit"]).as_py())
+        except StoreError:
+            span = parse_part_name(path.name)
+            seeds = Seeds.of([range(span[0], span[1] + 1)] if span else [])
+        self._seeds.setdefault(partition, []).append(seeds)
 
     def _keep_proved(self, path: Path) -> Iterator[str]:
         """Replace a part whose rows cannot be trusted by its wins that replay."""
-        partition = Partition(*(folder.name.partition("=")[2] for folder in (path.parent.parent, path.parent)))
+        partition = _partition_of(path)
         variant = self._variants.get(partition.variant)
         rows = SCHEMA.empty_table() if variant is None else proved_rows(path, variant, partition.numbering)
         yield self._replace(path, rows)
         if len(rows):
-            yield f"{path}: {len(rows)} wins that replay are kept"
+            yield f"{path}: {counted(len(rows), 'win')} that replayed are kept"
 
     def _replace(self, path: Path, rows: pa.Table) -> str:
         """Put rows into the place of a part, of which a copy goes into quarantine first."""
@@ -83,7 +114,7 @@ class Repair:
             self._store.publish(part, rows)
         if not len(rows) or part.path != path:
             self._remove(path)
-        return f"{path}: replaced by its {len(rows)} rows that stand; as it was, it is now {copy}"
+        return f"{path}: replaced by its {counted(len(rows), 'row')} that stand; as it was, it is now {copy}"
 
     def _untangle(self, folder: Path) -> Iterator[str]:
         """Merge the parts of a partition that overlap; where two contradict each other, the win that replays stands."""
@@ -119,6 +150,7 @@ class Repair:
         target = self._place(path)
         if path not in self._copied:  # else it is the part as this repair found it
             self._copied.add(path)
+            self._note(path)
             with path.open("rb") as source:
                 files.write_file(target, lambda file: shutil.copyfileobj(source, file))
             files.sync_directory(target.parent)
@@ -132,6 +164,10 @@ class Repair:
         target = self._home / path.relative_to(self._store.data)
         files.make_directory(target.parent)
         return target
+
+
+def _partition_of(path: Path) -> Partition:
+    return Partition(*(folder.name.partition("=")[2] for folder in (path.parent.parent, path.parent)))
 
 
 def _spanning(folder: Path, spans: Sequence[Sequence[int]]) -> Part:

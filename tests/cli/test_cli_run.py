@@ -254,6 +254,9 @@ def test_verify_finds_and_repairs_a_truncated_part(winnable, data):
     code, _, err = winnable("verify", "--repair")
     assert code == 0
     assert "replaced by its 0 rows that stand" in err
+    (again,) = [line.partition("to settle again: winnable ")[2] for line in err.splitlines() if "settle again" in line]
+    assert winnable(*again.split())[0] == 0
+    assert json.loads(winnable("status", "--format", "json")[1])[0]["missing"] == 0
     assert winnable("verify")[0] == 0
     assert winnable("report")[0] == 0
     assert list((data / "quarantine").rglob(part.name))

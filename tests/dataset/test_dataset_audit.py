@@ -236,6 +236,13 @@ def test_damage_is_found_refused_and_repaired(store, damage):
     assert seeds >= set(range(7, 13))
     if kind in (audit.FOREIGN, audit.OVERLAP):
         assert seeds == set(range(1, 13))
+    gone = set(range(1, 13)) - seeds
+    said = [line for line in done if " to settle again: winnable run" in line]
+    if damage is not foreign_table:  # it never had the rows that its name says
+        assert len(said) == bool(gone)
+    if gone:
+        assert f"{GAMES}: {len(gone)} deal" in said[0]
+        assert f" --data {store.data} --variant FILE-OF-easy-game --seeds {min(gone)}:{max(gone)}" in said[0]
 
 
 def test_a_flipped_bit_is_found_or_makes_no_difference(store):
