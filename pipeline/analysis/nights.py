@@ -77,15 +77,10 @@ def next_pages(reports: Path) -> dict[Path, str]:
     dates = _dates(reports)[-2:]
     goals = [f"../{date}/report.html" for date in dates[1:]] + ["../index.html"]
     template = environment().get_template("next.html")
-    return (
-        {reports / date / "next.html": template.render(goal=goal) for date, goal in zip(dates, goals, strict=True)}
-        if dates
-        else {}
-    )
+    return {reports / date / "next.html": template.render(goal=goal) for date, goal in zip(dates, goals, strict=False)}
 
 
 def _dates(reports: Path) -> list[str]:
-    """List the dates that have a report, oldest first."""
     if not reports.is_dir():
         return []
     return sorted(p.name for p in reports.iterdir() if DATE.fullmatch(p.name) and (p / "report.json").exists())
@@ -143,19 +138,15 @@ def _points(path: Path, date: str) -> dict[str, Point]:
     """Read a night's report, by variant label."""
 
     def parse(content: dict[str, Any]) -> dict[str, Point]:
-        return {_label(entry): _point(entry, date) for entry in content["variants"]}
+        points = {}
+        for entry in content["variants"]:
+            name = str(entry["variant"])
+            label = title(load_variant(name).name if name in variant_ids() else name, str(entry["numbering"]))
+            deals, won, lost, node_limit = (int(entry[key]) for key in ("deals", "won", "lost", "node_limit"))
+            points[label] = Point(date, win_rate(deals, won, lost), node_limit)
+        return points
 
     return read_json(path, "report", parse, error=DataError)
-
-
-def _label(entry: dict[str, Any]) -> str:
-    name, numbering = str(entry["variant"]), str(entry["numbering"])
-    return title(load_variant(name).name if name in variant_ids() else name, numbering)
-
-
-def _point(entry: dict[str, Any], date: str) -> Point:
-    deals, won, lost, node_limit = (int(entry[key]) for key in ("deals", "won", "lost", "node_limit"))
-    return Point(date, win_rate(deals, won, lost), node_limit)
 
 
 def _trend(place: int, label: str, nights: dict[str, dict[str, Point]]) -> Trend:

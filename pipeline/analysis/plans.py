@@ -157,5 +157,4 @@ def planned(runs: Iterable[RunRecord]) -> dict[Partition, Plans]:
 
 
 def _common(a: Seeds, b: Seeds) -> int:
-    """Return the number of seeds in both."""
     return a.count + b.count - Seeds.of([*a.ranges, *b.ranges]).count

@@ -66,10 +66,6 @@ class Asked(NamedTuple):
         """Return the variant of `--variant`, None without one."""
         return options.chosen_variants((self.variant,))[0] if self.variant else None
 
-    def board(self) -> Board:
-        """Return the board alone (see `game`)."""
-        return self.game().board
-
     def game(self, *, unseen: bool = False) -> Game:
         """Return the board, and the line that came with it.
 
@@ -85,7 +81,9 @@ class Asked(NamedTuple):
             raise UsageError("give one of DEAL, --board FILE and --seed N (to which alone --numbering belongs)")
         place = self.source if self.board_file is None else self.board_file
         if isinstance(place, Path):
-            return game_from(place, self.rules(), unseen=unseen)
+            from pipeline.game.forms import read_game
+
+            return read_game(read_text(place), variant=self.rules(), name=name_of(place), unseen=unseen)
         if place is not None:
             from pipeline.game.deals import named_deal
             from pipeline.game.forms import Game
@@ -149,19 +147,6 @@ def shorten_option(command: options.Command) -> options.Command:
     return click.option(
         "--shorten", is_flag=True, help="Leave needless moves out of the line: never longer, replayed, a cleaner win."
     )(command)
-
-
-def game_from(path: Path, variant: Variant | None = None, *, unseen: bool = False) -> Game:
-    """Read a board, and the line beside it, from a file.
-
-    Raises
-    ------
-    DataError
-        It is not text, or not a board.
-    """
-    from pipeline.game.forms import read_game
-
-    return read_game(read_text(path), variant=variant, name=name_of(path), unseen=unseen)
 
 
 def name_of(path: Path) -> str:

@@ -238,7 +238,6 @@ class _NoPandas(importlib.abc.Loader):
         return ModuleSpec(name, self) if name == "pandas" else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Refuse pandas."""
         raise ModuleNotFoundError("pandas is not used here", name=module.__name__)
 
 

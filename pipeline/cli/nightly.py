@@ -124,8 +124,6 @@ def _announcement(work: NightWork) -> str:
 
 
 def _line(summary: dict[str, Any]) -> str:
-    """Return a night in one line."""
-
     def total(what: str, key: str) -> int:
         return sum(entry[what][key] for entry in summary["variants"])
 

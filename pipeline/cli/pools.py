@@ -163,7 +163,6 @@ def _keep_other(out: Path, order: Order) -> None:
 
 
 def _built(order: Order, data: Path | None, workers: int | None, verbosity: int) -> Pool:
-    """Build with progress on the terminal."""
     from pipeline.cli.main import goes_on
     from pipeline.cli.progress import RunBar, counting
     from pipeline.pools.building import build_pool

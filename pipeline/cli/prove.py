@@ -44,7 +44,7 @@ def prove(asked: boards.Asked, out: Path, nodes: int | None, force: bool, verbos
     from pipeline.solver import DEFAULT_LIMIT, Solver, describe
 
     options.check_place("--out", out, replaced=True)
-    board = asked.board()
+    board = asked.game().board
     if not force:
         _keep_other(out, board)
     limit = options.setting("nodes", nodes, DEFAULT_LIMIT)

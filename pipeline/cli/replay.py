@@ -105,7 +105,6 @@ def _frames(board: Board, line: str, first: int | None, last: int | None) -> lis
 
 
 def _texts(shown: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield frames as text."""
     for frame in shown:
         score = f"score {frame['score']}, sequence points {frame['sequence_points']}"
         head = f"{frame['move']}. {frame['step']}" if frame["move"] else "start"

@@ -237,7 +237,6 @@ def _side(text: str, flags: dict[str, Any], nodes: int | None, verbosity: int) -
 
 
 def _settle(weights: Path | None, flags: dict[str, Any], verbosity: int) -> list[Side]:
-    """Settle deals for this comparison only."""
     from tempfile import TemporaryDirectory
 
     from pipeline.analysis.sides import read_sides

@@ -23,7 +23,6 @@ _CONFIG = click.argument(
 
 
 def _executor_options(command: options.Command) -> options.Command:
-    """Add where deals are settled: `--executor`, `--scheduler`."""
     for decorate in (
         click.option(
             "--scheduler",
@@ -111,7 +110,6 @@ def run(config: Path | None, dry_run: bool, output_format: str, verbosity: int, 
 
 
 def _flags(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the flags by key of the settings' table."""
     from pipeline.dataset.seeds import Seeds
 
     flags = dict(given)

@@ -68,7 +68,7 @@ def solve(
         return
     if output_format == "csv":
         raise UsageError("--format csv is for --boards FILE; one deal is written as text or json")
-    board = asked.board()
+    board = asked.game().board
     with boards.solving([board.variant], verbosity, f"still at it: up to {limit:,} positions"):
         outcome = Solver().solve(board, limit)
     if shorten and outcome.line is not None:
@@ -158,7 +158,7 @@ def deal(asked: boards.Asked, output_format: str) -> None:
     """
     from pipeline.game.forms import board_json, board_text, solvitaire_json
 
-    board = asked.board()
+    board = asked.game().board
     if output_format == "text":
         click.echo(board_text(board), nl=False)
     else:

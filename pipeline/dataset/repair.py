@@ -171,7 +171,6 @@ def _partition_of(path: Path) -> Partition:
 
 
 def _spanning(folder: Path, spans: Sequence[Sequence[int]]) -> Part:
-    """Return the part that spans all of these."""
     first, last = min(span[0] for span in spans), max(span[1] for span in spans)
     return Part(folder / part_name(first, last), first, last)
 

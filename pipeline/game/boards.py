@@ -187,7 +187,6 @@ def _check_cards(board: Board) -> None:
 
 
 def _places(board: Board, card: int) -> str:
-    """Say where a card lies."""
     places = [f"column {number}" for number, cards in enumerate(board.columns, 1) if card in cards]
     return ", ".join([*places, "stock"] if card in board.stock else places)
 

@@ -201,7 +201,6 @@ def _text_fields(text: str) -> dict[str, Any]:
 
 
 def _split_column(column: int, text: str) -> tuple[str, str]:
-    """Return a column's face-down and face-up cards."""
     match = re.fullmatch(r"(?:\[([^][]*)\])?([^][]*)", text)
     if not match:
         raise BoardError(f"column {column}: {text!r}: brackets go once round the face-down cards, before the others")

@@ -117,7 +117,6 @@ class _Shuffle:
             yield product >> 32
 
     def shuffle(self, cards: list[int], seed: int) -> None:
-        """Shuffle cards in place."""
         i = len(cards)
         for j in self.swaps(seed):
             i -= 1

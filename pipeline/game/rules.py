@@ -18,20 +18,6 @@ from pipeline.game.codes import engine_move
 from pipeline.game.lines import parse_line
 from pipeline.game.moves import DEAL, Move
 
-__all__ = [
-    "DEAL",
-    "Event",
-    "Move",
-    "Played",
-    "Position",
-    "Win",
-    "replay",
-    "sequence_points",
-    "spider_score",
-    "walk",
-    "win_of",
-]
-
 
 class Event(NamedTuple):
     """What a move brought about in a column: a set left (its cards, bottom to top), or else its top card turned up."""

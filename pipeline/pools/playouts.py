@@ -72,7 +72,6 @@ def _tables(variant: Variant) -> _Tables:
         return 64 | suit_group(kind, card >> 4) << 4 | card & 15
 
     def below(kind: str, card: int) -> int:
-        """Return the key of the card that a card joins."""
         return 64 | suit_group(kind, card >> 4) << 4 | onto(card)
 
     def onto(card: int) -> int:

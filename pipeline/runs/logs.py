@@ -82,7 +82,6 @@ class _LogFile(logging.FileHandler):
             super().handleError(record)
 
     def close(self) -> None:
-        """Close the file."""
         with contextlib.suppress(OSError):
             super().close()
 
@@ -131,7 +130,6 @@ class _Plain(logging.Formatter):
     """Names the level of what is more or less than a notice."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         text = super().format(record)
         return text if record.levelno == NOTICE else f"{record.levelname}: {text}"
 

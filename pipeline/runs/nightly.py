@@ -141,7 +141,6 @@ class NightWork:
             )
 
     def _run(self, plan: dict[Partition, Seeds], node_limit: int | None) -> None:
-        """Settle what is left of a plan."""
         settings = run_settings(self.settings, plan, node_limit)
         if not settings.deals:
             return

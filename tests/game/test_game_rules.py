@@ -10,14 +10,8 @@ from pipeline.errors import LineError
 from pipeline.game.boards import check_board
 from pipeline.game.cards import cards_text
 from pipeline.game.deals import deal
-from pipeline.game.rules import (
-    DEAL,
-    Move,
-    Position,
-    replay,
-    sequence_points,
-    spider_score,
-)
+from pipeline.game.moves import DEAL, Move
+from pipeline.game.rules import Position, replay, sequence_points, spider_score
 from pipeline.game.variants import load_variant, variant_ids
 
 KING_TO_TWO = "KS QS JS 10S 9S 8S 7S 6S 5S 4S 3S 2S"

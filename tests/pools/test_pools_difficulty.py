@@ -6,7 +6,8 @@ import random
 import pytest
 
 from pipeline.game.deals import deal
-from pipeline.game.rules import DEAL, Move, Position
+from pipeline.game.moves import DEAL, Move
+from pipeline.game.rules import Position
 from pipeline.game.variants import MAIN_VARIANTS, load_variant, variant_ids
 from pipeline.pools import difficulty, playouts
 from pipeline.pools.difficulty import Measures, Scale, measure, scale_of
