@@ -32,7 +32,7 @@ class VariantReport:
     won_within
         Deals won within each limit; None if some deals were not searched that far.
     positions, moves
-        Summaries of the positions of all deals, and of the moves of won lines; None without any.
+        Summaries of the positions of deals with an outcome, and of the moves of won lines; None without any.
     deals_per_second
         Deals settled per second of processor time; None if times were not kept.
     documented

@@ -124,10 +124,8 @@ class Sample:
         return int(self.won.within(np.array([limit]))[0])
 
     def positions_summary(self) -> Quantiles | None:
-        """Summarise the positions of all deals, missing ones at their planned limit; None without deals."""
-        missing = [(limit or self.node_limit, count) for limit, count in self.missing_at]
-        limits, counts = zip(*missing, strict=True) if missing else ((), ())
-        return Tally.joined([self.won, self.lost, self.unsettled, Tally.of(limits, counts)]).quantiles()
+        """Summarise the positions of the deals with an outcome, unsettled ones at their limit; None without any."""
+        return Tally.joined([self.won, self.lost, self.unsettled]).quantiles()
 
 
 def sample_of(

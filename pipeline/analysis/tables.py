@@ -17,7 +17,7 @@ from pipeline.game.numbers import write_csv
 WIDTH = 100
 NAMED = 5  # runs that a message names one by one
 METHOD = (
-    "proved: won with a replayed line, a lower bound. upper: unsettled deals counted as won. "
+    "proved: won with a replayed line, a lower bound. upper bound: unsettled deals counted as won. "
     "95% interval: Wilson, its lower end with unsettled deals as not won, its upper end with them as won."
 )
 
@@ -135,7 +135,7 @@ def limit_text(limit: int) -> str:
 def _rates(report: Report) -> Section:
     missing = any(entry.sample.missing for entry in report.variants)
     header = ("variant", "deals", *(("missing",) if missing else ()), "won", "lost", "unsettled")
-    header += ("proved", "upper", "95% interval", "limit")
+    header += ("proved", "upper bound", "95% interval", "limit")
     rows = []
     for entry in report.variants:
         rate = entry.rate
@@ -201,7 +201,7 @@ def searched_text(entry: VariantReport) -> str:
         return f"{entry.label}: no deal was searched."
     return (
         f"{entry.label}: of the {number(rate.deals)} deals searched {percent(rate.proved, rate.digits)} are proved "
-        f"won, at most {percent(rate.upper_bound, rate.digits)} can be (95% interval {interval_text(rate)})."
+        f"won, upper bound {percent(rate.upper_bound, rate.digits)} (95% interval {interval_text(rate)})."
     )
 
 
@@ -240,6 +240,8 @@ def _effort(report: Report) -> Section:
         "<=: deals won within that many positions. mean to p99: positions over all deals, unsettled ones at their "
         "limit. line: mean moves of a win. deals/s: deals settled per second of processor time."
     )
+    if report.missing:
+        note += " All but <= is of the deals searched, of which the first are easy ones: missing deals may take more."
     return Section("Effort", header, tuple(rows), note=note)
 
 
