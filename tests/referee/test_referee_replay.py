@@ -98,7 +98,7 @@ def test_both_agree_on_won_lines_and_on_spoilt_ones(won_lines):
 
 def test_both_play_won_lines_alike(won_lines):
     rng = random.Random(2)
-    assert sum(same_play(deal(variant, seed), parse_line(line), rng, 50) for variant, seed, line in won_lines) > 50_000
+    assert sum(same_play(deal(variant, seed), parse_line(line), rng, 20) for variant, seed, line in won_lines) > 20_000
 
 
 @pytest.mark.parametrize("variant_id", variant_ids())
