@@ -126,18 +126,10 @@ def _audit(
     from pipeline.runs.flight import replay_with
 
     ids = {variant.id for variant in options.chosen_variants(variants)}
-    executor = make_processes(options.worker_count(workers))
-    audit = Audit(
-        store,
-        rules,
-        replay_with(executor),
-        only=lambda partition: partition.is_of(ids, numbering),
-    )
-    try:
+    with make_processes(options.worker_count(workers)) as executor:
+        audit = Audit(store, rules, replay_with(executor), only=lambda partition: partition.is_of(ids, numbering))
         with counting(audit.count_rows(), "row", verbosity) as advance:
             return audit.check(sample, advance)
-    finally:
-        executor.close(now=True)
 
 
 def _show_findings(findings: list[Any], output_format: str) -> None:

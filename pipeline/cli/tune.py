@@ -12,7 +12,6 @@ from pipeline.cli import options, records
 from pipeline.game.numbers import counted
 
 if TYPE_CHECKING:
-    from pipeline.runs.executor import Executor
     from pipeline.tuning.tune import Generation, Tuning
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -102,6 +101,7 @@ def tune(
     from pipeline.cli.main import goes_on
     from pipeline.dataset.files import write_text
     from pipeline.errors import UsageError
+    from pipeline.runs.executors import InlineExecutor, make_processes
     from pipeline.solver import warm
     from pipeline.tuning import tune as search
     from pipeline.tuning import tuned
@@ -129,27 +129,16 @@ def tune(
         options.message(f"continuing after generation {min(len(history.generations), generations)}", verbosity)
     size = options.worker_count(workers)
     warm(chosen, lambda text: options.message(text, verbosity))
-    executor = _executor(size)
-    now = True
-    try:
+    with make_processes(size) if size > 1 else InlineExecutor() as executor:
         result = search.tune(tuning, generations, history, executor, partial(_report, tuning, generations, verbosity))
         untouched = tuning.untouched(generations, held_out)
         if held_out:
             options.message(f"comparing with the start on {counted(held_out, 'held-out deal')} per variant", verbosity)
         checks = search.check(tuning, result, untouched, executor) if held_out else []
-        now = False
-    finally:
-        executor.close(now=now)
     write_text(out, tuned.weights_text(tuning, result.weights, generations, untouched, checks))
     options.message(f"wrote {out}", verbosity)
     if checks:
         click.echo(records.table([tuned.check_record(check) for check in checks], output_format), nl=False)
-
-
-def _executor(size: int) -> Executor:
-    from pipeline.runs.executors import InlineExecutor, make_processes
-
-    return make_processes(size) if size > 1 else InlineExecutor()
 
 
 def _report(tuning: Tuning, generations: int, verbosity: int, number: int, generation: Generation) -> None:

@@ -171,10 +171,18 @@ def replacing(path: Path) -> Iterator[TextIO]:
             partial.unlink(missing_ok=True)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically by way of a hidden one beside it; makes its directory."""
+def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file atomically by way of a hidden one beside it; makes its directory."""
     path = target_of(path)
     make_directory(path.parent)
     staged = path.with_name(f".{path.name}.tmp")
-    write_file(staged, lambda file: file.write(text.encode()))
-    rename(staged, path)
+    try:
+        write_file(staged, write)
+        rename(staged, path)
+    finally:
+        remove(staged)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically (see `write_whole`)."""
+    write_whole(path, lambda file: file.write(text.encode()))

@@ -19,14 +19,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.dataset.files import remove, rename, target_of, write_file
+from pipeline.dataset.files import write_whole
 from pipeline.dataset.schema import READ_ERRORS
 from pipeline.errors import DataError, LineError, UsageError
 from pipeline.game.deals import deal
-from pipeline.game.forms import board_json
 from pipeline.game.numbers import json_ready, json_text, write_csv
 from pipeline.game.variants import RULE_FIELDS, Variant, load_variant, variant_ids
-from pipeline.pools.rows import PoolRow
+from pipeline.pools.rows import PoolRow, cards_of
 from pipeline.referee.replay import verify_line
 
 FORMAT = 1
@@ -156,13 +155,7 @@ def write_pool(pool: Pool, path: Path) -> None:
     columns = list(zip(*pool.rows, strict=True)) or [()] * len(_SCHEMA)
     arrays = [pa.array(values, field.type) for field, values in zip(_SCHEMA, columns, strict=True)]
     table = pa.Table.from_arrays(arrays, schema=_SCHEMA.with_metadata({_KEY: header.encode()}))
-    path = target_of(path)
-    staged = path.with_name(f".{path.name}.tmp")
-    try:
-        write_file(staged, lambda file: pq.write_table(table, file, compression="zstd"))
-        rename(staged, path)
-    finally:
-        remove(staged)
+    write_whole(path, lambda file: pq.write_table(table, file, compression="zstd"))
 
 
 def read_pool(path: Path, *, check: bool = True) -> Pool:
@@ -260,12 +253,7 @@ def faults(pool: Pool, variant: Variant, advance: Callable[[int], None] = lambda
         except (LineError, UsageError) as error:
             yield Fault(row.seed, str(error), replay=True)
             continue
-        cards = board_json(board)
-        if (list(row.columns), list(row.face_down), row.stock) != (
-            cards["columns"],
-            cards["face_down"],
-            cards["stock"],
-        ):
+        if row[-3:] != cards_of(board):
             yield Fault(row.seed, f"its cards are not those of {numbering} deal {row.seed}", replay=False)
         expected = win.moves, win.score
         if (row.moves, row.score) != expected:

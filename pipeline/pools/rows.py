@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from pipeline.errors import LineError, SolverFault
+from pipeline.game.boards import Board
 from pipeline.game.deals import deal
 from pipeline.game.forms import board_json
 from pipeline.game.variants import Variant
@@ -65,15 +66,11 @@ def _row(variant: Variant, numbering: str, won: WonDeal) -> PoolRow:
         raise SolverFault(
             f"{variant.id}/{numbering}/{won.seed}: the dataset's line does not replay: {error}"
         ) from error
+    level = difficulty(board, won.positions, win.moves)
+    return PoolRow(won.seed, level, won.positions, win.moves, win.score, won.line, *cards_of(board))
+
+
+def cards_of(board: Board) -> tuple[tuple[str, ...], tuple[int, ...], str]:
+    """Return the last three values of a row: columns, face-down cards and stock."""
     cards = board_json(board)
-    return PoolRow(
-        won.seed,
-        difficulty(board, won.positions, win.moves),
-        won.positions,
-        win.moves,
-        win.score,
-        won.line,
-        tuple(cards["columns"]),
-        tuple(cards["face_down"]),
-        cards["stock"],
-    )
+    return tuple(cards["columns"]), tuple(cards["face_down"]), cards["stock"]

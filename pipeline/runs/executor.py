@@ -6,7 +6,7 @@ import errno
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from pipeline.game.numbers import counted
 
@@ -50,6 +50,12 @@ class Executor(ABC):
 
     def stop(self) -> None:  # noqa: B027
         """Ask workers to return their chunks after the deal at hand."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        self.close(now=kind is not None)
 
     @abstractmethod
     def close(self, *, now: bool = False) -> None:

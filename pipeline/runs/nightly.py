@@ -156,12 +156,9 @@ class NightWork:
         """Check the night's partitions and replay a sample of their lines; all of them where faults were found."""
         partitions = sorted(self.node_limits)
         rules = {deals.variant.id: deals.variant for deals in self.settings.deals}
-        executor = make_executor(self.settings)
-        try:
+        with make_executor(self.settings) as executor:
             audit = Audit(self.store, rules, replay_with(executor), only=partitions.__contains__)
             self.audit = audit.check(None if self.nights.distrusted(self.night) else self.nightly.verify_sample)
-        finally:
-            executor.close(now=True)
         losses = [(part, rules[part.variant], lost_seeds(self.store, part, LOSSES_A_NIGHT)) for part in partitions]
         check_losses(self.store, losses, self.audit)
 

@@ -84,14 +84,8 @@ class Settling:
         """Do a task on deals, in worker processes if there are many; return results in order (see `flight.each`)."""
         if len(deals) <= _INLINE:
             return task(variant, numbering, deals)
-        executor = make_executor(self.settings([]))
-        now = True
-        try:
-            results = each(executor, task, variant, numbering, deals, advance)
-            now = False
-        finally:
-            executor.close(now=now)
-        return results
+        with make_executor(self.settings([])) as executor:
+            return each(executor, task, variant, numbering, deals, advance)
 
 
 def seeds_of_deals(variant: Variant, numbering: str, seeds: Iterable[SupportsIndex]) -> Seeds:
