@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 from pipeline.cli import options
 from pipeline.cli.options import ParamType
 from pipeline.errors import UsageError
+from pipeline.game.spelling import closest
 
 if TYPE_CHECKING:
     from pipeline.game.boards import Board
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from pipeline.game.variants import Variant
 
 PATIENCE = 2.0  # seconds before a wait is explained
-INPUT = click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True)
+INPUT = options.Existing(dash=True)
 
 
 class Source(ParamType):
@@ -42,8 +43,7 @@ class Source(ParamType):
         except click.UsageError as error:
             if Path(str(value)).exists():
                 raise
-            expected = "a name such as spider-4/pysol/14934, or a file that exists ('-' for standard input)"
-            raise UsageError(f"{value!r:.60} is not a deal: expected {expected}") from error
+            raise UsageError(_no_deal(str(value))) from error
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete files and, up to the number, deals' names."""
@@ -51,6 +51,20 @@ class Source(ParamType):
 
         names = (f"{name}/{numbering}/" for name in variant_ids() for numbering in load_variant(name).numberings)
         return [*options.beginning(incomplete, names), CompletionItem(incomplete, type="file")]
+
+
+def _no_deal(text: str) -> str:
+    """Return what is wrong with a text that is neither a deal's name nor a file."""
+    from pipeline.game.variants import variant_ids
+
+    game, *rest = text.split("/")
+    if len(rest) == 2 and not Path(text).parent.is_dir():
+        hint = closest(rest[0], options.NUMBERINGS) or f"; they are: {', '.join(options.NUMBERINGS)}"
+        return f"deal {text!r:.60}: no numbering {rest[0]!r:.20}{hint}"
+    if game in variant_ids():
+        return f"deal {text!r:.60}: expected a variant, a numbering and a number, such as {game}/native/7"
+    near = options.nearest(Path(text))
+    return f"{text!r:.60} is not a deal, and no file{near or '; expected one, or a name such as spider-4/pysol/14934'}"
 
 
 class Asked(NamedTuple):

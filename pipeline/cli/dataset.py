@@ -142,7 +142,7 @@ def _show_findings(findings: list[Any], output_format: str) -> None:
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="SOURCE")
+@click.argument("source", type=options.Existing(directory=True), metavar="SOURCE")
 @options.data_option
 @options.variants_option
 @options.numbering_filter

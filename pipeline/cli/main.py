@@ -68,7 +68,20 @@ def goes_on() -> None:
     click.get_current_context().meta[_GOES_ON] = True
 
 
-class LazyGroup(click.Group):
+class Group(click.Group):
+    """A group that names the nearest command where there is none of a name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Fail on an unknown command with the nearest one that exists."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            ctx.fail(f"No such command '{args[0]}'{closest(args[0], known) or '; they are: ' + ', '.join(known)}")
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(Group):
     """A group whose commands are imported when they are called and listed from the table when they are not."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -85,14 +98,6 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command), f"{entry.target} is not a command"
         keep_lines(command)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Fail on an unknown command with the nearest ones that exist."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"No such command '{args[0]}'{closest(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands under their headings without importing one."""

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument(
-    "config", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="[CONFIG]"
-)
+@click.argument("config", required=False, type=options.Existing(), metavar="[CONFIG]")
 @options.data_option
 @options.variants_option
 @options.nodes_option()

@@ -62,6 +62,29 @@ class Kind(ParamType):
             self.fail(f"{value!r}: expected {error}", param, ctx)
 
 
+class Existing(click.Path):
+    """A file, or a directory, that exists; of one that does not, the nearest name beside it is told."""
+
+    def __init__(self, *, directory: bool = False, dash: bool = False) -> None:
+        super().__init__(exists=True, file_okay=not directory, dir_okay=directory, allow_dash=dash, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            self.fail(error.message.rstrip(".") + nearest(Path(value)), param, ctx)
+
+
+def nearest(path: Path) -> str:
+    """Return ``"; did you mean 'deals.txt'?"`` of a path that does not exist, or nothing."""
+    try:
+        near = closest(path.name, [] if path.exists() else sorted(other.name for other in path.parent.iterdir()))
+    except (OSError, ValueError):
+        return ""
+    return near.replace("'", f"'{path.parent}/", 1) if near and path.parent != Path() else near
+
+
 class VariantId(ParamType):
     """The id of a variant that exists, or a file of the user's own, whose path passes unread."""
 
@@ -161,7 +184,7 @@ def seeds_options(command: Command) -> Command:
     """Add `--seeds` (`seeds: tuple[range, ...]`) and `--seeds-from` (`seeds_from: Path | None`)."""
     command = click.option(
         "--seeds-from",
-        type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True),
+        type=Existing(dash=True),
         metavar="FILE",
         help="A file of seeds, one number per line; '-' for standard input.",
     )(command)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli import boards, options, records
+from pipeline.cli.main import Group
 from pipeline.game.numbers import counted
 
 if TYPE_CHECKING:
     from pipeline.pools.building import Order
     from pipeline.pools.pool import Pool
 
-_FILE = click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE")
+_FILE = click.argument("file", type=options.Existing(), metavar="FILE")
 _OUT = click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -48,7 +49,7 @@ _DIFFICULTY = click.option(
 )
 
 
-@click.group("pool")
+@click.group("pool", cls=Group)
 def group() -> None:
     r"""Build, check and sample lists of deals proved winnable.
 

@@ -87,7 +87,7 @@ def _keep_other(out: Path, board: Board) -> None:
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("files", nargs=-1, required=True, type=options.Existing())
 @options.verbosity_options
 def check(files: tuple[Path, ...], verbosity: int) -> None:
     r"""Check certificates that boards are lost.

@@ -98,8 +98,11 @@ def _frames(board: Board, line: str, first: int | None, last: int | None) -> lis
 
     moves = len(parse_line(line))
     first, last = first or 0, moves if last is None else last
-    if first > last or last > moves:
-        raise UsageError(f"--from {first} --to {last}: the line has moves 1 to {moves}")
+    for flag, move in (("--from", first), ("--to", last)):
+        if move > moves:
+            raise UsageError(f"{flag} {move}: the line has {counted(moves, 'move')}")
+    if first > last:
+        raise UsageError(f"--from {first} --to {last}: expected the first move to show, then the last")
     steps = enumerate(walk(board, line))
     return [frame(position, number, played) for number, (played, position) in steps if first <= number <= last]
 

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from pipeline.runs.settings import RunSettings
     from pipeline.runs.summary import RunSummary
 
-_CONFIG = click.argument(
-    "config", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="[CONFIG]"
-)
+_CONFIG = click.argument("config", required=False, type=options.Existing(), metavar="[CONFIG]")
 
 
 def _executor_options(command: options.Command) -> options.Command:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli import boards, options, records
+from pipeline.cli.main import Group
 from pipeline.errors import PartialFailure, UsageError
 from pipeline.game.numbers import counted, json_text
 
@@ -168,7 +169,7 @@ def deal(asked: boards.Asked, output_format: str) -> None:
 # ---- variants
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @options.format_option("table", "json")
 @click.pass_context
 def variants(context: click.Context, output_format: str) -> None:
@@ -195,7 +196,7 @@ def variants(context: click.Context, output_format: str) -> None:
 
 
 @variants.command()
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE")
+@click.argument("file", type=options.Existing(), metavar="FILE")
 @options.format_option("table", "json")
 def check(file: Path, output_format: str) -> None:
     r"""Check a variant of your own and describe its rules.

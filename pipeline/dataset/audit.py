@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from pipeline.dataset.manifest import read_run
 from pipeline.dataset.replays import Replay, StoredLine, check_lines
 from pipeline.dataset.schema import MOVE_OR_REPAIR, REPAIR, Footer, read_footer, read_rows
+from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Part, Partition, Store, walk
 from pipeline.errors import SolverFault, StoreError
 from pipeline.game.variants import Variant
@@ -162,8 +163,8 @@ class Audit:
         reaching: Part | None = None
         for part in sorted(parts, key=lambda part: part.first):
             if reaching is not None and part.first <= reaching.last:
-                span = f"{part.first} to {min(part.last, reaching.last)}"
-                self._find(OVERLAP, part.path, f"overlaps {reaching.path.name}: seeds {span} may stand twice")
+                both = Seeds.of([range(part.first, min(part.last, reaching.last) + 1)])
+                self._find(OVERLAP, part.path, f"overlaps {reaching.path.name}: seeds that may stand twice: {both}")
             if reaching is None or part.last > reaching.last:
                 reaching = part
         footers = []

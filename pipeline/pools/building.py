@@ -159,8 +159,8 @@ def _won_rows(order: Order, settling: Settling, first: int, count: int) -> pa.Ta
     while len(won) < count:
         if end >= stop:
             raise DataError(
-                f"{order.variant.id}/{order.numbering}: {len(won)} of seeds {first} to {stop - 1} are won within "
-                f"{order.node_limit:,} positions, and the numbering ends there; expected {count}"
+                f"{order.variant.id}/{order.numbering}: {len(won)} of the deals {Seeds.of([range(first, stop)])} are "
+                f"won within {order.node_limit:,} positions, and the numbering ends there; expected {count}"
             )
         if end - first >= _HOPELESS and not len(won):
             raise DataError(

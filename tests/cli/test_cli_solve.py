@@ -211,7 +211,19 @@ def test_deal_turns_one_form_into_another(ok, tmp_path):
 @pytest.mark.parametrize(
     ("words", "text", "code", "expected"),
     [
-        (("solve", "nowhere"), "", 2, "'nowhere' is not a deal"),
+        (("solve", "nowhere"), "", 2, "'nowhere' is not a deal, and no file"),
+        (("solve", "spider-2/ntive/7"), "", 2, "no numbering 'ntive'; did you mean 'native'?"),
+        (("solve", "spider-2/seven/7"), "", 2, "no numbering 'seven'; they are: native, pysol"),
+        (("solve", "spider-2/7"), "", 2, "such as spider-2/native/7"),
+        (("pool", "biuld"), "", 2, "'biuld'; did you mean 'build'?"),
+        (("variants", "spider-4"), "", 2, "'spider-4'; they are: check"),
+        (("replay", "spider-1/native/5", "--from", "500", "--to", "122"), "", 2, "--from 500: the line has"),
+        (
+            ("replay", "spider-1/native/5", "--from", "9", "--to", "3"),
+            "",
+            2,
+            "--from 9 --to 3: expected the first move",
+        ),
         (("solve", "spider-4/pysol/0"), "", 2, "seed 0"),
         (("solve", "spider-4/native/1", "--seed", "2"), "", 2, "one of DEAL"),
         (("solve", "spider-4/native/1", "--variant", "spider-1"), "", 2, "--variant"),
@@ -228,12 +240,36 @@ def test_deal_turns_one_form_into_another(ok, tmp_path):
         (("run", "--variant", "spider-4", "--numbering", "pysol", "--seeds", str(2**63)), "", 2, "a dataset holds"),
     ],
 )
-def test_what_is_missing_or_too_much_is_named(winnable, monkeypatch, words, text, code, expected):
+def test_what_is_missing_or_too_much_or_misspelled_is_named(winnable, monkeypatch, words, text, code, expected):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     got, out, err = winnable(*words)
     assert (got, out) == (code, "")
     assert expected in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("hint", "bord.txt"),
+        ("solve", "--board", "bord.txt"),
+        ("check", "./bord.txt"),
+        ("run", "bord.txt"),
+        ("run", "--variant", "spider-1", "--seeds-from", "bord.txt"),
+        ("pool", "show", "bord.txt"),
+        ("merge", "bord.txt"),
+    ],
+)
+def test_of_a_file_that_is_not_there_the_nearest_is_told(winnable, monkeypatch, tmp_path, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "board.txt").touch()
+    code, out, err = winnable(*words)
+    assert (code, out) == (2, "")
+    assert "did you mean 'board.txt'?" in err
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "board.txt").touch()
+    code, _, err = winnable(*(word.replace("bord.txt", "sub/bord.txt") for word in words))
+    assert "did you mean 'sub/board.txt'?" in err
 
 
 def test_many_boards_are_settled_into_a_table(ok, winnable, tmp_path):

@@ -126,7 +126,7 @@ def same_seed_in_two_parts(store):
     path = part(store, "part-3-6.parquet")
     with path.open("wb") as file:
         write_table(table_of(map(game_row, (3, 6))), file)
-    return audit.OVERLAP, path, "overlaps part-1-6.parquet: seeds 3 to 6 may stand twice"
+    return audit.OVERLAP, path, "overlaps part-1-6.parquet: seeds that may stand twice: 3:6"
 
 
 def same_seed_twice_in_a_part(store):
