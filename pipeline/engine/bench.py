@@ -6,7 +6,7 @@ import time
 import zlib
 from typing import NamedTuple
 
-from pipeline.engine.exhaust import Exhaust
+from pipeline.engine.exhaust import ATTEMPT, Exhaust
 from pipeline.engine.records import DEAL_BLOCKED, DEAL_NON_EMPTY, Rules, Start
 from pipeline.engine.search import Search
 
@@ -24,7 +24,7 @@ GAMES = (  # parameters, rules, suits, face-down cards and cards of the columns
 )
 DEALS = 4  # of each game
 SIGNATURE_LIMIT = 20_000
-COMPLETE_LIMIT = 2_000  # of the complete search alone
+COMPLETE_LIMIT = 2_000  # of the complete search alone; without a stock as many in the second attempt
 SPEED_LIMIT = 100_000
 
 
@@ -69,7 +69,7 @@ def signature() -> int:
 def _complete(rules: Rules, start: Start) -> tuple[object, ...]:
     search = Exhaust(rules)
     search.start(start)
-    verdict = search.advance(COMPLETE_LIMIT)
+    verdict = search.advance(COMPLETE_LIMIT if start.stock else ATTEMPT + COMPLETE_LIMIT)
     return verdict, search.positions, search.expanded
 
 

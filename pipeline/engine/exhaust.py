@@ -6,7 +6,8 @@ stand where they are made: `packed.settle`, `packed.list_moves`, and positions g
 stock is empty, by `rigid`. Keys have 128 bits, so that two positions are never taken for one.
 
 The order of the moves proves nothing, but those that look best come first, as what cannot be exhausted
-may yet be won.
+may yet be won. Without a stock, where a win is likely far from the beginning of the order, the search is made of
+attempts: each starts over, with the moves in another order.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pipeline.engine.compiler import jit
 from pipeline.engine.packed import (
     BOARD,
     FRAME,
+    M2,
+    M3,
     MAX_MOVES,
     UNIT,
     list_moves,
@@ -43,6 +46,9 @@ MAX_POSITIONS = 12_000_000  # more than so many end in FULL
 FIRST_SLOTS, MAX_SLOTS = 1 << 12, 1 << 24
 FIRST_FRAMES, FIRST_STACK = 1 << 10, 1 << 12
 THOROUGH_CARDS = 52
+ATTEMPT = 75_000  # positions of an attempt
+LONG_ATTEMPT = 4  # every fourth attempt has as many positions as all before it
+STRAY = 17  # from the second attempt on what a move promises is raised by less than this, at random
 RIGID_STATES = 60  # of one call of `stuck`: most that it proves take fewer
 
 
@@ -94,10 +100,18 @@ def promise(m, move):
 
 
 @jit
+def stray(m, key):
+    """Return what the attempt adds to the promise of a move to the position with that key."""
+    if m.attempt == 0:
+        return i8(0)
+    return i8(((key ^ u8(m.attempt) * M2) * M3 >> u8(33)) % u8(STRAY))
+
+
+@jit
 def sort_moves(m, moves, keys, wins, values):
     """Sort the listed moves, the best last: it is played first."""
     for i in range(m.listed):
-        value = promise(m, i8(moves[i]))
+        value = promise(m, i8(moves[i])) + stray(m, keys[i, 0])
         move, k0, k1, win = moves[i], keys[i, 0], keys[i, 1], wins[i]
         j = i
         while j > 0 and values[j - 1] > value:
@@ -106,6 +120,13 @@ def sort_moves(m, moves, keys, wins, values):
             j -= 1
         values[j], moves[j], wins[j] = value, move, win
         keys[j, 0], keys[j, 1] = k0, k1
+
+
+@jit
+def play_out(memory, frames, moves):
+    """Play moves on the board."""
+    for move in moves:
+        make(memory[0], frames[0], i8(move))
 
 
 @jit
@@ -210,8 +231,14 @@ class Exhaust:
 
     def start(self, start: Start) -> None:
         """Begin a new search; the initial position counts as reached."""
-        m = self._board
         self._start = start
+        self._before = 0  # positions of the attempts that ended
+        self._board.attempt = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin an attempt."""
+        m, start = self._board, self._start
         with np.errstate(over="ignore"):
             write_start(m, self.rules, start)
             self._table = np.zeros(2 * FIRST_SLOTS, np.uint64)
@@ -220,9 +247,12 @@ class Exhaust:
         self._stack = np.zeros(FIRST_STACK, np.uint16)
         m.depth = m.pending = m.listed = m.top = m.expanded = 0
         m.begun = False
-        m.thorough = sum(map(len, start.columns)) + len(start.stock) <= THOROUGH_CARDS
+        m.thorough = not start.stock or sum(map(len, start.columns)) + len(start.stock) <= THOROUGH_CARDS
         m.positions = 1
-        m.capacity = self.capacity
+        m.capacity = self.capacity - self._before
+        if not start.stock:
+            is_long = m.attempt % LONG_ATTEMPT == LONG_ATTEMPT - 1
+            m.capacity = min(m.capacity, self._before if is_long else ATTEMPT)
         self._relaxed[0].generation += 1
         self._rigid[0].generation += 1
         self._relaxed[0].visits = 0
@@ -245,11 +275,16 @@ class Exhaust:
                     self._keys,
                     self._wins,
                     self._values,
-                    limit,
+                    limit - self._before,
                 )
-            if self._verdict != _GROW:
+            if self._verdict == _GROW:
+                self._grow()
+            elif self._verdict == FULL and self.positions < self.capacity:
+                self._before = self.positions
+                self._board.attempt += 1
+                self._begin()
+            else:
                 break
-            self._grow()
         return self._verdict
 
     def _grow(self) -> None:
@@ -265,8 +300,8 @@ class Exhaust:
 
     @property
     def positions(self) -> int:
-        """Distinct positions reached so far, the initial one included."""
-        return int(self._board.positions)
+        """Distinct positions reached so far, the initial one included; those of each attempt count."""
+        return self._before + int(self._board.positions)
 
     @property
     def expanded(self) -> int:
@@ -282,3 +317,13 @@ class Exhaust:
             if self._board.sets >= self._board.needed:
                 return np.zeros(0, np.uint16)
             return shortest_win(self._memory, self._table, _grown)
+
+    def position_after(self, moves: npt.NDArray[np.uint16]) -> Start:
+        """Return the position that legal moves lead to; the search cannot go on after it."""
+        m = self._board
+        with np.errstate(over="ignore"):
+            write_start(m, self.rules, self._start)
+            play_out(self._memory, self._frames, moves)
+        columns = tuple(tuple(m.cards[i, : m.height[i]].tolist()) for i in range(self.rules.columns))
+        face_down = tuple(m.down[: self.rules.columns].tolist())
+        return Start(columns, face_down, tuple(m.stock[m.dealt : m.stock_size].tolist()), int(m.sets))

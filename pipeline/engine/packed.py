@@ -69,6 +69,7 @@ BOARD = record(
     ("capacity", "i8"),
     ("expanded", "i8"),
     ("touched", "u8"),
+    ("attempt", "i8"),
     ("thorough", "?"),
     ("begun", "?"),  # whether the initial position was looked at
 )

@@ -20,6 +20,9 @@ SLICE = 1 << 17  # positions of the beam between turns of the complete search
 SHORT_SLICE = 1 << 14  # the same for one pack
 LONGEST_LINE = 1 << 16
 SPREAD = 40  # per cent by which the weights of a late pass may differ from the tuned ones
+LONG_WIN = 200  # moves: a win of the complete search that has more is made straight
+PROBE = 20_000  # positions of the beam from one position along it
+PROBES = 16  # of them, a turn
 SORTED_MODES = (0, 1, beam.COMPLETE_MODE)  # come first on a board that is nearly sorted
 LARGE_TABLE, LARGE_ARENA = 1 << 23, 1 << 21  # a memory that grew beyond is given back after the deal
 
@@ -51,13 +54,16 @@ class _OfThread(threading.local):
 _OF_THREAD = _OfThread()
 
 
-def exhaust_share(parameters: Parameters, cards: int, positions: int) -> int:
+def exhaust_share(parameters: Parameters, cards: int, stock: int, positions: int) -> int:
     """Positions that the complete search may have reached when the beam has reached `positions`.
 
     A fixed function of the game, the cards in play and the positions spent, never of the limit: an outcome within a
     smaller limit can be read off a search with a larger one. Of one pack nine in ten deals that can be exhausted at all
-    are so by 200,000 positions; of what is left after those the beam wins more. Two packs are seldom exhausted.
+    are so by 200,000 positions; of what is left after those the beam wins more. Two packs are seldom exhausted. Without
+    a stock the attempts of the complete search win as much as the beam.
     """
+    if not stock:
+        return positions if positions >= 16_000 else 0
     if cards > 52:
         if positions < 100_000:
             return 0
@@ -181,7 +187,7 @@ class Search:
         complete: exhaust.Exhaust | None = None
         spent = 0  # positions of the complete search
         given_up = False
-        piece = SLICE if cards > 52 else SHORT_SLICE
+        piece = SLICE if cards > 52 and start.stock else SHORT_SLICE
         pause = piece
         while True:
             m.limit = node_limit - spent
@@ -196,7 +202,7 @@ class Search:
                 return self._result("lost", 0, None, self._moves[:0])
             finished = status == beam.FINISHED
             if not given_up and status != beam.LIMIT:
-                share = node_limit if finished else exhaust_share(self.parameters, cards, positions)
+                share = node_limit if finished else exhaust_share(self.parameters, cards, len(start.stock), positions)
                 share = min(share, node_limit - positions)
                 if share > spent:
                     complete = complete or self._start_complete(start)
@@ -205,7 +211,8 @@ class Search:
                     if verdict == exhaust.LOST:
                         return self._result("lost", spent, complete, self._best_line())
                     if verdict == exhaust.WON:
-                        return self._result("won", spent, complete, complete.line())
+                        won = self._result("won", spent, complete, complete.line())
+                        return won._replace(moves=self._straighten(complete, won.moves))
                     given_up = verdict == exhaust.FULL
             if status == beam.LIMIT or positions + spent >= node_limit:
                 return self._result("unsettled", spent, complete, self._best_line())
@@ -218,6 +225,32 @@ class Search:
             self._exhaust = exhaust.Exhaust(self.rules)
         self._exhaust.start(start)
         return self._exhaust
+
+    def _straighten(self, complete: exhaust.Exhaust, moves: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
+        """Shorten a long win of the complete search: from some position along it the beam finds a straight way.
+
+        What that takes is not counted: the deal is settled.
+        """
+        while len(moves) > LONG_WIN:
+            before = len(moves)
+            for k in range(1, PROBES):
+                way = moves[: before * k // PROBES]
+                rest = self._beam_win(complete.position_after(way))
+                if rest is not None:
+                    moves = min(moves, np.concatenate([way, rest]), key=len)
+                    break
+            if 32 * len(moves) > 31 * before:
+                break
+        return moves
+
+    def _beam_win(self, start: Start) -> npt.NDArray[np.uint16] | None:
+        """Return the moves of a win that the beam finds within `PROBE` positions, or None."""
+        self._set_up(start)
+        m = self._memory.array[0]
+        m.limit = PROBE
+        if beam.search(self._memory.array, PROBE) != beam.WON:
+            return None
+        return self._line(int(m.win_node), int(m.win_move))
 
     def _result(
         self, verdict: str, spent: int, complete: exhaust.Exhaust | None, moves: npt.NDArray[np.uint16]
@@ -254,4 +287,5 @@ def compile_complete() -> None:
     complete = exhaust.Exhaust(rules)
     complete.start(start)
     complete.advance(100)
+    complete.position_after(np.zeros(0, np.uint16))
     mark_compiled(COMPLETE)
