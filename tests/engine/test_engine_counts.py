@@ -65,7 +65,9 @@ def test_turns_are_read_off_a_larger_limit(monkeypatch):
     monkeypatch.setattr(Exhaust, "line", lambda self: lines.append(self) or line_of(self))
     monkeypatch.setattr("pipeline.engine.search.SLICE", 30)
     monkeypatch.setattr("pipeline.engine.search.SHORT_SLICE", 30)
-    monkeypatch.setattr("pipeline.engine.search.exhaust_share", lambda parameters, cards, stock, positions: 5 * positions)
+    monkeypatch.setattr(
+        "pipeline.engine.search.exhaust_share", lambda parameters, cards, stock, positions: 5 * positions
+    )
     settled = Counter()
     for seed in range(80):
         variant = any_variant(7, ("blocked", "all", "non-empty")[seed % 3], "suit", "suit", False)

@@ -79,7 +79,7 @@ def test_a_board_with_gaps_and_a_row_to_deal_is_won(solver, name):
 
 
 def test_a_board_whose_key_move_parks_an_ace_on_a_gap_is_won(solver):
-    """PySol's game 1984 of Simple Simon, which the beam and one order of the complete search leave open at 10,000,000."""
+    """PySol's game 1984 of Simple Simon, open at 10,000,000 with one order of moves."""
     won_sanely(solver, read_board((BOARDS / "parked-ace.txt").read_text(encoding="utf-8")))
 
 
