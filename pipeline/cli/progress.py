@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from pipeline.runs.window import Progress
+from pipeline.runs.progress import Progress
 
 if TYPE_CHECKING:
     from pipeline.runs.chunks import Job

@@ -96,7 +96,7 @@ def run(config: Path | None, dry_run: bool, output_format: str, verbosity: int, 
     settings = load_settings(config, _flags(flags))
     show_on_terminal(verbosity)
     if dry_run:
-        _show_plan(settings, output_format)
+        _show_plan(settings, output_format, verbosity)
         return
     goes_on()
     summary = settle(settings, progress=RunBar(verbosity), echo=partial(options.message, verbosity=verbosity))
@@ -138,7 +138,7 @@ def _job_record(job: Job) -> dict[str, Any]:
     return place | {"deals": job.counts.planned}
 
 
-def _show_plan(settings: RunSettings, output_format: str) -> None:
+def _show_plan(settings: RunSettings, output_format: str, verbosity: int) -> None:
     from pipeline.dataset.store import Store
     from pipeline.runs.overview import estimate_seconds
     from pipeline.runs.run import plan_jobs
@@ -152,6 +152,10 @@ def _show_plan(settings: RunSettings, output_format: str) -> None:
         missing = {"present": job.counts.present, "to_settle": job.missing.count}
         rows.append(_job_record(job) | missing | {"estimated_seconds": estimated})
     click.echo(records.table(rows, output_format), nl=False)
+    unknown = [row["variant"] for row in rows if row["estimated_seconds"] is None and row["to_settle"]]
+    if unknown:
+        some = "the same command with --seeds 1:100 and without --dry-run settles a few"
+        options.message(f"no estimate yet: {store.data} has no deal of {', '.join(unknown)}; {some}", verbosity)
 
 
 def _print_report(settings: RunSettings, output_format: str) -> None:

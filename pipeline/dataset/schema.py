@@ -123,7 +123,7 @@ def read_footer(path: Path) -> Footer:
         rules, other = map(str, _bounds(metadata, "rules_hash", path))
         _check_name(path, first, last)
         if rules != other:
-            raise StoreError(f"{path}: rows of different rules: rules_hash {rules} and {other}")
+            raise StoreError(f"{path}: rows of different rules: rules_hash {rules} and {other}{REPAIR}")
         return Footer(metadata.num_rows, first, last, rules)
 
 
@@ -145,7 +145,8 @@ def read_rows(path: Path) -> pa.Table:
         if table.schema.metadata.get(_DIGEST_KEY) != digest(table):
             raise StoreError(f"{path}: its rows are not those that were written (digest differs){REPAIR}")
         if table.schema.names != SCHEMA.names:
-            raise StoreError(f"{path}: columns are not those of schema {VERSION}: {', '.join(table.schema.names)}")
+            names = ", ".join(table.schema.names)
+            raise StoreError(f"{path}: columns are not those of schema {VERSION}: {names}{REPAIR}")
         table = table.cast(SCHEMA)
         problem = rows_problem(table)
         if problem:
@@ -239,21 +240,21 @@ def rows_problem(table: pa.Table) -> str | None:
 def _check_version(metadata: dict[bytes, bytes] | None, path: Path) -> None:
     text = (metadata or {}).get(_VERSION_KEY)
     if text is None:
-        raise StoreError(f"{path}: not written by winnable (no schema version in it)")
+        raise StoreError(f"{path}: not written by winnable (no schema version in it){MOVE_OR_REPAIR}")
     version = int(text) if re.fullmatch(rb"[0-9]{1,9}", text) else 0
     if version > VERSION:
         raise StoreError(f"{path}: schema {version} is newer than this program's {VERSION}; update winnable")
     if version != VERSION:
-        raise StoreError(f"{path}: schema {text[:20].decode(errors='replace')!r} is unknown")
+        raise StoreError(f"{path}: schema {text[:20].decode(errors='replace')!r} is unknown{REPAIR}")
 
 
 def _bounds(metadata: Any, column: str, path: Path) -> tuple[Any, Any]:
     place = next((i for i in range(metadata.num_columns) if metadata.schema.column(i).path == column), None)
     if place is None:
-        raise StoreError(f"{path}: has no column {column!r}")
+        raise StoreError(f"{path}: has no column {column!r}{REPAIR}")
     chunks = [metadata.row_group(i).column(place).statistics for i in range(metadata.num_row_groups)]
     if any(chunk is None or not chunk.has_min_max for chunk in chunks):
-        raise StoreError(f"{path}: not written by winnable (no statistics of {column!r})")
+        raise StoreError(f"{path}: not written by winnable (no statistics of {column!r}){REPAIR}")
     return min(chunk.min for chunk in chunks), max(chunk.max for chunk in chunks)
 
 

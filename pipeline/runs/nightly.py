@@ -20,9 +20,9 @@ from pipeline.runs import run as running
 from pipeline.runs.executors import make_executor
 from pipeline.runs.flight import replay_with
 from pipeline.runs.night import CUT, DEFAULTS, FAULTY, FINISHED, Night, Nights, Standing, run_settings
+from pipeline.runs.progress import Progress
 from pipeline.runs.settings import NightlySettings, RunSettings
 from pipeline.runs.summary import FailedDeal, raise_if_failed, raise_if_stopped
-from pipeline.runs.window import Progress
 from pipeline.version import solver_id
 
 LOSSES_A_NIGHT = 10  # proved again, of each partition

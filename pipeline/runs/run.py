@@ -22,10 +22,11 @@ from pipeline.runs.collect import Collector
 from pipeline.runs.executor import allow_files
 from pipeline.runs.executors import make_executor, start_fork_server
 from pipeline.runs.logs import RunLog
+from pipeline.runs.progress import Progress
 from pipeline.runs.settings import RunSettings
 from pipeline.runs.stopping import INTERRUPTED, Stopper
 from pipeline.runs.summary import Manifest, RunSummary, new_run_id
-from pipeline.runs.window import Progress, Window
+from pipeline.runs.window import Window
 from pipeline.runs.workers import Settler, Setup
 
 log = logging.getLogger(__name__)

@@ -16,10 +16,10 @@ from pipeline.game.deals import check_numbering
 from pipeline.game.variants import Variant
 from pipeline.runs.executors import make_executor
 from pipeline.runs.flight import each
+from pipeline.runs.progress import Progress
 from pipeline.runs.run import run
 from pipeline.runs.settings import Deals, RunSettings, usable_cores
 from pipeline.runs.summary import RunSummary
-from pipeline.runs.window import Progress
 
 D = TypeVar("D")
 T = TypeVar("T")

@@ -11,24 +11,12 @@ from pipeline.runs.chunks import Job
 from pipeline.runs.collect import Collector
 from pipeline.runs.executor import Executor
 from pipeline.runs.flight import STRIKES, Flight
+from pipeline.runs.progress import Progress
 from pipeline.runs.stopping import Stopper
 from pipeline.runs.summary import FailedDeal, RunSummary
 from pipeline.runs.workers import Chunk, ChunkResult, Failure, Setup
 
 log = logging.getLogger(__name__)
-
-
-class Progress:
-    """Follows a run; this one keeps quiet."""
-
-    def start(self, jobs: Sequence[Job]) -> None:
-        """Take note that the workers are about to begin."""
-
-    def advance(self, job: Job, deals: int) -> None:
-        """Take note that `deals` more of a job are done; the job's counts say how they ended."""
-
-    def end(self) -> None:
-        """Take note that the last one is done."""
 
 
 class Window:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import ConfigError
 from pipeline.game.variants import Variant
+from pipeline.runs.progress import Progress
 from pipeline.runs.run import run
 from pipeline.runs.settings import RunSettings
 from pipeline.runs.summary import RunSummary
-from pipeline.runs.window import Progress
 from pipeline.runs.workers import SolverSettler
 from pipeline.solver import Solver
 

@@ -67,6 +67,11 @@ def test_help_imports_nothing_heavy_and_is_fast():
     assert best < 0.3
 
 
+def test_a_progress_bar_loads_nothing_that_reads_data():
+    program = "import sys, pipeline.cli.progress; sys.exit(any(name in sys.modules for name in ('pyarrow', 'numpy')))"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs the times of child processes")
 def test_the_whole_help_process_is_fast():
     times = []

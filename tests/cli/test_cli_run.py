@@ -116,8 +116,10 @@ def test_a_dry_run_does_nothing_and_estimates(winnable, data):
     (record,) = json.loads(out)
     assert (record["deals"], record["present"], record["to_settle"]) == (1000, 12, 988)
     assert record["estimated_seconds"] > 0
-    code, out, _ = winnable("run", "--variant", "spider-4", "--seeds", "1:9", "--dry-run", "--format", "json")
+    code, out, err = winnable("run", "--variant", "spider-4", "--seeds", "1:9", "--dry-run", "--format", "json")
     assert json.loads(out)[0]["estimated_seconds"] is None
+    assert "no estimate yet" in err
+    assert "of spider-4; the same command with --seeds 1:100" in err
     assert tree(data) == before
 
 

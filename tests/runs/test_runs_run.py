@@ -22,8 +22,9 @@ from pipeline.errors import PartialFailure, SolverFault, StoreError, UsageError,
 from pipeline.game.variants import load_variant
 from pipeline.runs import run as runs
 from pipeline.runs.executors import InlineExecutor
+from pipeline.runs.progress import Progress
 from pipeline.runs.settings import Deals
-from pipeline.runs.window import Progress, Window
+from pipeline.runs.window import Window
 from pipeline.runs.workers import HandshakeError
 
 SPIDER = Partition("spider-4", "native")
