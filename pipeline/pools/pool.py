@@ -24,7 +24,7 @@ from pipeline.dataset.schema import READ_ERRORS
 from pipeline.errors import DataError, LineError, UsageError
 from pipeline.game.deals import deal
 from pipeline.game.numbers import json_ready, json_text, write_csv
-from pipeline.game.variants import RULE_FIELDS, Variant, load_variant, variant_ids
+from pipeline.game.variants import RULE_FIELDS, Variant, load_variant, variant_ids, variant_of
 from pipeline.pools.rows import PoolRow, cards_of
 from pipeline.referee.replay import verify_line
 
@@ -105,12 +105,9 @@ class Pool:
             id.
         """
         header = self.header
-        try:
-            rules: dict[str, Any] = {key: _frozen(value) for key, value in header.rules.items()}
-            variant = Variant(header.variant, header.variant, numberings=(header.numbering,), **rules)
-            rules_hash = variant.rules_hash
-        except (TypeError, ValueError) as error:
-            raise DataError(f"field 'rules': not the rules of a game: {error}") from None
+        names = {"id": header.variant, "name": header.variant, "numberings": ["native", header.numbering]}
+        variant = variant_of(header.rules | names, "field 'rules'")
+        rules_hash = variant.rules_hash
         if rules_hash != header.rules_hash:
             raise DataError(
                 f"field 'rules_hash': {header.rules_hash!r} is not the hash of the pool's rules: expected {rules_hash}"

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from pipeline.errors import SolverFault, WinnableError
 from pipeline.game.boards import Board
 from pipeline.game.forms import board_json, read_board
-from pipeline.game.variants import RULE_FIELDS, Variant, load_variant, variant_ids
-from pipeline.game.variants.reading import read_fields
+from pipeline.game.variants import RULE_FIELDS, load_variant, variant_ids, variant_of
 from pipeline.referee.table import MOST_COLUMNS
 
 FORMAT = 2
@@ -166,7 +165,7 @@ def _board_of(header: dict[str, Any]) -> Board:
     rules, board = header.get("rules"), header.get("board")
     if not isinstance(rules, dict) or not isinstance(board, dict):
         raise SolverFault("header: expected the fields 'rules' and 'board'")
-    variant = Variant(**read_fields(rules, "header: rules"))
+    variant = variant_of(rules, "header: rules")
     if variant.id in variant_ids():
         if load_variant(variant.id).rules_hash != variant.rules_hash:
             raise SolverFault(f"header: field 'rules': they are not those of {variant.id}")
