@@ -93,7 +93,7 @@ def test_a_line_that_does_not_replay_is_a_fault():
 @pytest.mark.parametrize(("numbering", "last"), [("kpat", 2**31 - 1), ("native", 2**63 - 1)])
 def test_there_are_not_always_enough(tmp_path, numbering, last):
     settling = Settling(tmp_path, workers=1)
-    with pytest.raises(DataError, match=f"spider-1/{numbering}: 0 of seeds {last - 1} to {last} "):
+    with pytest.raises(DataError, match=f"spider-1/{numbering}: 0 of .*{last - 1}.*{last} "):
         build_pool(Order(SPIDER_1, 5, numbering, 1, first_seed=last - 1), settling)
 
 
