@@ -127,11 +127,13 @@ def _line(summary: dict[str, Any]) -> str:
 
     parts = [
         f"{counted(total('new', 'deals') - total('new', 'missing'), 'new deal')} ({total('new', 'won'):,} won, "
-        f"{total('new', 'lost'):,} lost, {total('new', 'unsettled'):,} unsettled)",
-        f"{total('retried', 'deals'):,} tried again ({total('retried', 'won') + total('retried', 'lost'):,} settled)",
-        f"{counted(summary['verified']['lines'], 'line')} replayed, "
-        f"{counted(summary['verified']['losses'], 'lost deal')} proved again",
+        f"{total('new', 'lost'):,} lost, {total('new', 'unsettled'):,} unsettled)"
     ]
+    if retried := total("retried", "deals"):
+        parts.append(f"{retried:,} tried again ({total('retried', 'won') + total('retried', 'lost'):,} settled)")
+    parts.append(f"{counted(summary['verified']['lines'], 'line')} replayed")
+    if losses := summary["verified"]["losses"]:
+        parts.append(f"{counted(losses, 'lost deal')} proved again")
     if summary["failed"]:
         parts.append(f"{counted(len(summary['failed']), 'deal')} FAILED")
     elif total("new", "missing"):
