@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.analysis.samples import Sample
-from pipeline.analysis.statistics import WinRate, difference, judge, win_rate
+from pipeline.analysis.statistics import Interval, WinRate, difference, judge, win_rate
 from pipeline.game.variants import Documented
 
 MINUS = "\N{MINUS SIGN}"
@@ -33,21 +33,17 @@ def beside(figure: Documented, sample: Sample, rate: WinRate) -> Beside:
         text = f"Some deals here were searched to {searched:,} positions only: no figure of ours at {limit:,} yet."
         return Beside(figure, None, text)
     ours = won / rate.deals
-    if figure.easier and figure.won is not None and figure.deals:
-        return Beside(figure, ours, _upper_bound(figure, rate))
-    if figure.lost and figure.won is not None and figure.deals:
-        return Beside(figure, ours, _both_bounds(figure, rate))
-    if figure.proved is None or figure.deals is None:
+    deals, wins = figure.deals, figure.won
+    if deals and wins is not None and (figure.easier or figure.lost):
+        theirs = win_rate(deals, wins, figure.lost or 0).interval
+        return Beside(figure, ours, (_upper_bound if figure.easier else _both_bounds)(theirs, rate.interval))
+    if figure.proved is None or deals is None:
         return Beside(figure, ours, "Its sample is not stated, so no more than the figures can be compared.")
-    return Beside(figure, ours, _proved_shares(figure, won, rate.deals, sample.missing))
+    gap = difference(round(figure.proved * deals) if wins is None else wins, deals, won, rate.deals)
+    return Beside(figure, ours, _proved_shares(figure.node_limit, gap, sample.missing))
 
 
-def _both_bounds(figure: Documented, rate: WinRate) -> str:
-    assert figure.deals is not None
-    assert figure.won is not None
-    assert figure.lost is not None
-    theirs = win_rate(figure.deals, figure.won, figure.lost).interval
-    ours = rate.interval
+def _both_bounds(theirs: Interval, ours: Interval) -> str:
     bounds = f"Winnability is between {percent(ours.low)} and {percent(ours.high)} by our deals, "
     bounds += f"between {percent(theirs.low, 3)} and {percent(theirs.high, 3)} by theirs: "
     if ours.low > theirs.high:
@@ -57,10 +53,8 @@ def _both_bounds(figure: Documented, rate: WinRate) -> str:
     return bounds + "the two agree."
 
 
-def _upper_bound(figure: Documented, rate: WinRate) -> str:
-    assert figure.deals is not None
-    assert figure.won is not None
-    most, ours = win_rate(figure.deals, figure.won, figure.lost or 0).interval.high, rate.interval
+def _upper_bound(theirs: Interval, ours: Interval) -> str:
+    most = theirs.high
     text = "The game that was played is easier, so its wins say little about this one, but what is lost there is lost "
     text += f"here: at most {percent(most, 3)} can be won. By our deals it is between {percent(ours.low)} and "
     text += f"{percent(ours.high)}, "
@@ -69,12 +63,8 @@ def _upper_bound(figure: Documented, rate: WinRate) -> str:
     return text + "which agrees with that."
 
 
-def _proved_shares(figure: Documented, won: int, deals: int, missing: int) -> str:
-    assert figure.deals is not None
-    assert figure.proved is not None
-    theirs = figure.won if figure.won is not None else round(figure.proved * figure.deals)
-    gap = difference(theirs, figure.deals, won, deals)
-    within = f"Within {figure.node_limit:,} positions" if figure.node_limit else "At different limits"
+def _proved_shares(node_limit: int | None, gap: Interval, missing: int) -> str:
+    within = f"Within {node_limit:,} positions" if node_limit is not None else "At different limits"
     finding = judge(gap)
     if missing and finding != "more":  # outcomes yet to come could only raise our share
         return f"{within}, nothing can be concluded yet: {missing:,} deals here have no outcome."
