@@ -5,14 +5,13 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from pipeline.analysis.figures import curve_figure, moves_figure, overview_figure
 from pipeline.analysis.nights import NightHead
 from pipeline.analysis.published import percent
-from pipeline.analysis.report import GENERATOR, Report, VariantReport
+from pipeline.analysis.report import GENERATOR, Report
 from pipeline.analysis.samples import HardDeal, Sample
 from pipeline.analysis.tables import (
     duration_text,
@@ -27,19 +26,9 @@ from pipeline.analysis.tables import (
 )
 from pipeline.analysis.templating import environment
 from pipeline.dataset.manifest import RunRecord
-from pipeline.game.variants import Documented, Variant, load_variant, variant_ids
+from pipeline.game.variants import Variant, load_variant, variant_ids
 
 RUNS = 20  # runs that a page lists
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A variant's part of the page."""
-
-    key: str
-    report: VariantReport
-    curve: Markup
-    moves: Markup | None
 
 
 def report_page(report: Report, runs: Iterable[RunRecord] = (), night: NightHead | None = None) -> str:
@@ -52,7 +41,15 @@ def report_page(report: Report, runs: Iterable[RunRecord] = (), night: NightHead
     night
         The night the report is of.
     """
-    entries = [_entry(place, entry) for place, entry in enumerate(report.variants)]
+    entries = [
+        {
+            "key": f"v{place}",
+            "report": entry,
+            "curve": Markup(curve_figure(entry.sample, f"v{place}-curve")),
+            "moves": Markup(moves_figure(entry.sample, f"v{place}-moves")) if entry.rate.won else None,
+        }
+        for place, entry in enumerate(report.variants)
+    ]
     settled = {entry.sample.variant.id for entry in report.variants}
     labels = [entry.label for entry in report.variants]
     samples = [entry.sample for entry in report.variants]
@@ -104,22 +101,10 @@ def _run_lines(report: Report, runs: Iterable[RunRecord]) -> list[tuple[RunRecor
 
 
 def _published(variant: Variant) -> str:
-    figures = [d for d in variant.documented if d.proved is not None]
-    return "; ".join(_published_text(figure) for figure in figures) or "none"
-
-
-def _published_text(figure: Documented) -> str:
-    assert figure.proved is not None
-    sample = f" of {figure.deals:,}" if figure.deals else ""
-    limit = f" at {limit_text(figure.node_limit)}" if figure.node_limit else ""
-    return f"{percent(figure.proved)}{sample}{limit}"
-
-
-def _entry(place: int, entry: VariantReport) -> Entry:
-    key = f"v{place}"
-    return Entry(
-        key=key,
-        report=entry,
-        curve=Markup(curve_figure(entry.sample, f"{key}-curve")),
-        moves=Markup(moves_figure(entry.sample, f"{key}-moves")) if entry.rate.won else None,
-    )
+    texts = []
+    for figure in variant.documented:
+        if figure.proved is not None:
+            sample = f" of {figure.deals:,}" if figure.deals else ""
+            limit = f" at {limit_text(figure.node_limit)}" if figure.node_limit else ""
+            texts.append(f"{percent(figure.proved)}{sample}{limit}")
+    return "; ".join(texts) or "none"

@@ -276,6 +276,6 @@ def withdraw(runs: tuple[str, ...], every: bool, data: Path | None, verbosity: i
     chosen = runs or withdrawal.unfinished_runs(store)
     if not chosen:
         options.message("no run has deals left", verbosity)
-    for done in withdrawal.withdraw(store, chosen):
-        left = ", ".join(f"{counted(count, 'deal')} of {partition}" for partition, count in done.left)
-        options.message(f"{done.run}: withdrawn, {left or 'no deals'} left unsettled", verbosity)
+    for run, partitions in withdrawal.withdraw(store, chosen).items():
+        left = ", ".join(f"{counted(count, 'deal')} of {partition}" for partition, count in partitions)
+        options.message(f"{run}: withdrawn, {left or 'no deals'} left unsettled", verbosity)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pipeline.dataset.files import write_json
@@ -13,32 +12,23 @@ from pipeline.dataset.store import Partition, Store
 from pipeline.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawal:
-    """A run whose plan was withdrawn.
-
-    Attributes
-    ----------
-    left
-        Planned deals without an outcome, by partition; empty if the plan was withdrawn already.
-    """
-
-    run: str
-    left: tuple[tuple[Partition, int], ...]
-
-
 def unfinished_runs(store: Store) -> list[str]:
     """Return the runs with planned deals that have no outcome, oldest first."""
     return [run for run, left in _left(store).items() if left]
 
 
-def withdraw(store: Store, runs: Sequence[str]) -> list[Withdrawal]:
+def withdraw(store: Store, runs: Sequence[str]) -> dict[str, tuple[tuple[Partition, int], ...]]:
     """Withdraw the plans of runs; what they settled stays.
 
     Parameters
     ----------
     runs
         Ids of runs.
+
+    Returns
+    -------
+    dict
+        By run its planned deals without an outcome, by partition; empty if its plan was withdrawn already.
 
     Raises
     ------
@@ -59,7 +49,7 @@ def withdraw(store: Store, runs: Sequence[str]) -> list[Withdrawal]:
             if not content.get(WITHDRAWN):
                 content[WITHDRAWN] = datetime.now(UTC).isoformat(timespec="seconds")
                 write_json(path, content, store.staging)
-    return [Withdrawal(run, left[run]) for run in runs]
+    return {run: left[run] for run in runs}
 
 
 def _left(store: Store) -> dict[str, tuple[tuple[Partition, int], ...]]:

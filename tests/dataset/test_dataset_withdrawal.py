@@ -40,12 +40,12 @@ def store(tmp_path):
 
 def test_what_is_withdrawn_is_planned_no_longer(store):
     assert unfinished_runs(store) == ["given-up"]
-    (done,) = withdraw(store, ["given-up"])
-    assert (done.run, done.left) == ("given-up", ((SPIDER, 981),))
+    ((run, left),) = withdraw(store, ["given-up"]).items()
+    assert (run, left) == ("given-up", ((SPIDER, 981),))
     assert {run.id: len(run.plans) for run in read_runs(store)} == {"done": 1, "given-up": 0}
     assert len(store.read(*SPIDER)) == 20
     before = (store.runs / "given-up.json").read_bytes()
-    assert withdraw(store, ["given-up"])[0].left == ()
+    assert withdraw(store, ["given-up"]) == {"given-up": ()}
     assert (store.runs / "given-up.json").read_bytes() == before
 
 
