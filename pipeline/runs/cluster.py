@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import pickle
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from importlib import import_module
@@ -14,9 +15,12 @@ from pipeline.errors import UsageError, WinnableError, cause_of
 from pipeline.runs.executor import Executor, allow_files
 from pipeline.version import package_id
 
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 _WINDOW = 4  # chunks per thread; one more than for local processes, because the way is longer
 _PATIENCE = "20s"
+_EVERY = 5.0  # seconds between looks at whether there are workers
 _FILES = 20  # that a local cluster opens for each worker at most, twice what was counted
 # Evaluated by the workers: one with another package might not know a function of ours.
 _ASK = "(v := __import__('pipeline.version', fromlist=['_'])) and getattr(v, 'package_id', v.solver_id)()"
@@ -65,6 +69,7 @@ class DaskExecutor(Executor):
             raise UsageError("the dask executor needs Dask; in a checkout: pip install '.[dask]'") from error
         self.lost = (distributed.KilledWorker,)
         self._dumps: Callable[[object], bytes] = import_module("cloudpickle").dumps  # also what a notebook defines
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it says of a scheduler that has gone
         self._closed: type[BaseException] = distributed.client.ClosedClientError
         self._scheduler = scheduler
         self._cluster = None
@@ -89,6 +94,7 @@ class DaskExecutor(Executor):
             self.close()
             raise UsageError(f"the Dask cluster at {scheduler} has no workers")
         self.window = _WINDOW * self.size
+        self._look = time.monotonic() + _EVERY
         try:
             self._compare_packages()
         except WinnableError:
@@ -113,9 +119,19 @@ class DaskExecutor(Executor):
         return future
 
     def check(self) -> None:
-        """Refuse to wait for a scheduler that has gone: futures of a closed client never end."""
+        """Refuse to wait for a scheduler that has gone: futures of a closed client never end.
+
+        Workers may come back, so one waits for them, but says so.
+        """
         if self._client.status not in ("running", "connecting", "newly-created"):
             raise self._gone()
+        if time.monotonic() >= self._look:
+            self._look = time.monotonic() + _EVERY
+            with contextlib.suppress(OSError):  # the scheduler is on its way out, or back
+                deserted = not self._client.nthreads()
+                if deserted and not self.deserted:
+                    log.warning("no worker is left on the Dask cluster; the run goes on when there is one again")
+                self.deserted = deserted
 
     def explain(self, error: BaseException) -> None:
         """Name a worker with another package, such as one that came later: what it could not load was the error."""

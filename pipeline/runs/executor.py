@@ -25,11 +25,14 @@ class Executor(ABC):
         How many tasks to keep in flight.
     lost
         What a future raises when the worker of its task has died.
+    deserted
+        Whether there is no worker at the moment.
     """
 
     size = 1
     window = 1
     lost: tuple[type[BaseException], ...] = ()
+    deserted = False
 
     @abstractmethod
     def submit(self, task: Callable[..., T], *arguments: Any) -> Future[T]:

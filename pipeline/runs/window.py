@@ -62,8 +62,8 @@ class Window:
         Returns
         -------
         bool
-            Whether the workers are at rest. They are not if the stop came while they were still starting: compiling
-            may take a minute, and there is nothing to keep.
+            Whether the workers are at rest. They are not if the stop came while they were still starting (compiling
+            may take a minute, and there is nothing to keep), or when there were none left.
         """
         while True:
             stopping = self._stopper.check()
@@ -71,7 +71,7 @@ class Window:
                 self._flight.launch(self._next_chunk)
             if not self._flight.busy:
                 return True
-            if stopping and not self._flight.proved:
+            if stopping and (self._executor.deserted or not self._flight.proved):
                 return False
             landed = self._flight.land()
             if landed is not None:

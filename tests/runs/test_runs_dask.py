@@ -92,6 +92,29 @@ def test_a_cluster_that_goes_away_ends_the_run(settings_for, monkeypatch):
         end.join()
 
 
+@pytest.mark.parametrize("max_time", [pytest.param(None, marks=pytest.mark.slow), 3.0])
+def test_without_workers_the_run_waits_and_says_so(settings_for, monkeypatch, caplog, max_time):
+    monkeypatch.setattr("pipeline.runs.cluster._EVERY", 0.1)
+    with local_cluster() as cluster:
+
+        def desert():
+            time.sleep(0.7)
+            cluster.scale(0)
+            while "no worker is left" not in caplog.text:
+                time.sleep(0.05)
+            if max_time is None:
+                cluster.scale(1)
+
+        other = threading.Thread(target=desert, daemon=True)
+        other.start()
+        address = cluster.scheduler_address
+        settings = settings_for("1:400", executor="dask", scheduler=address, chunk=4, max_time=max_time)
+        summary = run(settings, seconds=0.01)
+        other.join(10)
+    assert (summary.left > 0, summary.stopped) == ((False, None) if max_time is None else (True, "max-time"))
+    assert caplog.text.count("no worker is left") == 1
+
+
 def test_a_remote_worker_with_another_solver_is_refused(settings_for):
     with pytest.raises(HandshakeError, match="bench mismatch"):
         run(settings_for("1:20", executor="dask", workers=1), identity="0.1.0+1")
