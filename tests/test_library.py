@@ -15,7 +15,7 @@ def test_every_name_is_there_and_itself():
     for name in pipeline.__all__:
         assert getattr(pipeline, name) is not None
     assert set(pipeline.__all__) <= set(dir(pipeline))
-    assert pipeline.Variant.__module__ == "pipeline.game.variants"
+    assert pipeline.Variant.__module__.startswith("pipeline.game.variants")
     with pytest.raises(AttributeError, match="no attribute 'slove'"):
         _ = pipeline.slove
 
