@@ -37,7 +37,7 @@ def solver_id() -> str:
 
 @cache
 def package_id() -> str:
-    """Return `solver_id` and eight hexadecimal digits of all files of the package: programs with the same one agree."""
+    """Return `solver_id` and eight hexadecimal digits of the package's code and weights: equal ones agree."""
     digest = hashlib.sha256()
     for path in sorted(path for kind in ("*.py", "*.toml") for path in ENGINE.parent.rglob(kind)):
         digest.update(f"{path.relative_to(ENGINE.parent).as_posix()}\0".encode() + path.read_bytes())

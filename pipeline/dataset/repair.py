@@ -6,6 +6,7 @@ repair is killed, the next one finds the fault again or the rows that were kept.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 
 from pipeline.dataset import files
 from pipeline.dataset.audit import FOREIGN, LINE, MANIFEST, OVERLAP, PART, RULES, Finding, stored_lines
+from pipeline.dataset.manifest import read_runs
 from pipeline.dataset.replays import check_lines
 from pipeline.dataset.rows import join_tables, merge_tables, seeds_of
 from pipeline.dataset.schema import READ_ERRORS, SCHEMA, parse_part_name, part_name, read_rows
@@ -26,6 +28,8 @@ from pipeline.dataset.store import Part, Partition, Store, entries, part_of
 from pipeline.errors import StoreError
 from pipeline.game.numbers import counted
 from pipeline.game.variants import Variant, variant_ids
+
+MOST_RANGES = 20  # of seeds in a command that is advised; of more, from the first to the last
 
 
 class Repair:
@@ -61,22 +65,29 @@ class Repair:
         for path in paths(PART):
             yield from self._keep_proved(path)
         for path in paths(LINE):
-            seeds = [finding.seed for finding in findings if finding.path == path and finding.seed is not None]
-            yield self._replace(path, _without(read_rows(path), seeds))
+            wrong = [finding.seed for finding in findings if finding.path == path and finding.seed is not None]
+            yield self._replace(path, _without(read_rows(path), wrong))
         for folder in dict.fromkeys(path.parent for path in paths(PART, OVERLAP)):
             yield from self._untangle(folder)
+        plans = [entry for run in read_runs(self._store) for entry in run.plans]
         for partition, parts in self._seeds.items():
-            yield from self._to_settle(partition, Seeds.of(piece for part in parts for piece in part.ranges))
+            planned = [piece for key, plan in plans if key == partition for piece in plan.seeds.ranges]
+            seeds = Seeds.of(piece for part in parts for piece in part.ranges)
+            if planned:
+                seeds = Seeds.of(piece for p in planned for piece in seeds.between(p.start, p.stop).ranges)
+            yield from self._to_settle(partition, seeds)
 
     def _to_settle(self, partition: Partition, seeds: Seeds) -> Iterator[str]:
         """Say of how many deals nothing is known any more, and the command that settles them."""
         gone = self._store.missing(partition, seeds, 1)
         if gone:
             variant = partition.variant if partition.variant in variant_ids() else f"FILE-OF-{partition.variant}"
-            words = f"--data {self._store.data} --variant {variant} --seeds {gone.first}:{gone.last}"
-            words += f" --numbering {partition.numbering}" if partition.numbering != "native" else ""
-            words += f" --nodes {self._limits[partition]}" if partition in self._limits else ""
-            yield f"{partition}: {counted(gone.count, 'deal')} to settle again: winnable run {words}"
+            words = ["winnable", "run", "--data", str(self._store.data), "--variant", variant]
+            some = gone.texts() if len(gone.ranges) <= MOST_RANGES else [f"{gone.first}:{gone.last}"]
+            words += [word for text in some for word in ("--seeds", text)]
+            words += ["--numbering", partition.numbering] if partition.numbering != "native" else []
+            words += ["--nodes", str(self._limits[partition])] if partition in self._limits else []
+            yield f"{partition}: {counted(gone.count, 'deal')} to settle again: {shlex.join(words)}"
 
     def _note(self, path: Path) -> None:
         """Note which deals a part at fault has; those that its name says if its rows cannot be trusted."""

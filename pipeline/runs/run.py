@@ -72,8 +72,11 @@ def run(
 
         solver = solver_id()
     if settings.executor == "processes":
-        with contextlib.suppress(OSError):  # `make_executor` meets it, too, and says what is lacking
+        try:
             allow_files(settings.workers)
+        except OSError:
+            pass  # `make_executor` meets it, too, and says what is lacking
+        else:
             start_fork_server(getattr(settler, "modules", ()))
     say = echo or (lambda _text: None)
     store = Store(settings.data)

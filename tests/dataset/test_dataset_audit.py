@@ -1,6 +1,7 @@
 """Damage of every kind: verify finds it, readers refuse it, repair sets it aside and keeps what can be proved."""
 
 import json
+import shlex
 import shutil
 
 import pandas as pd
@@ -17,6 +18,7 @@ from pipeline.dataset.manifest import read_runs
 from pipeline.dataset.repair import Repair
 from pipeline.dataset.replays import check_lines
 from pipeline.dataset.schema import SCHEMA, VERSION, digest, part_name, read_rows, write_table
+from pipeline.dataset.seeds import Seeds
 from pipeline.dataset.store import Part, Partition, Store
 from pipeline.errors import SolverFault, StoreError
 from pipeline.game.lines import parse_line
@@ -243,7 +245,25 @@ def test_damage_is_found_refused_and_repaired(store, damage):
         assert len(said) == bool(gone)
     if gone:
         assert f"{GAMES}: {len(gone)} deal" in said[0]
-        assert f" --data {store.data} --variant FILE-OF-easy-game --seeds {min(gone)}:{max(gone)}" in said[0]
+        seeds = " ".join(f"--seeds {text}" for text in Seeds.of_numbers(sorted(gone)).texts())
+        assert f" --data {store.data} --variant FILE-OF-easy-game {seeds}" in said[0]
+
+
+def test_only_planned_deals_are_to_be_settled_again(tmp_path):
+    """Two unreadable parts with a block between them, whose names span more than was planned."""
+    store = Store(tmp_path / "my data")
+    with store.writing("test"):
+        for first, last in ((1, 4), (40, 50)):
+            path = store.folder(GAMES) / part_name(first, last)
+            store.publish(Part(path, first, last), table_of(map(game_row, (first, last))))
+            path.write_bytes(b"PAR1")
+        plan = MANIFEST | {"deals": [MANIFEST["deals"][0] | {"seeds": ["2:3", "40:41", "60:70"]}]}
+        (store.runs / "r1.json").write_text(json.dumps(plan))
+        *_, said = Repair(store, RULES).mend(check(store).findings)
+    words = shlex.split(said.partition("to settle again: ")[2])
+    assert f"{GAMES}: 4 deals" in said
+    assert [words[i + 1] for i, word in enumerate(words) if word == "--seeds"] == ["2:3", "40:41"]
+    assert words[words.index("--data") + 1] == str(store.data)
 
 
 def test_a_flipped_bit_is_found_or_makes_no_difference(store):

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.errors import UsageError, VariantError
 from pipeline.game.deals import deal
-from pipeline.game.variants import MAIN_VARIANTS, load_variant, read_variant, variant_ids
+from pipeline.game.variants import MAIN_VARIANTS, Variant, load_variant, read_variant, variant_ids
 
 GOOD = """
 id = "mine"
@@ -41,6 +41,12 @@ SHAPES = {
     **{f"spider-free-deal-{suits}": (104, 10, 44, 50) for suits in (1, 2, 3)},
     **{f"open-spider-free-deal{suits}": (104, 10, 0, 50) for suits in ("-1", "-2", "-3", "")},
 }
+
+
+def test_a_variant_made_in_python_needs_all_its_sets():
+    given = {field.name: getattr(load_variant("spider-4"), field.name) for field in dataclasses.fields(Variant)}
+    del given["sets_needed"]
+    assert Variant(**given) == load_variant("spider-4")
 
 
 def test_all_variants_are_there_with_the_main_ones_first():
@@ -130,7 +136,7 @@ def test_a_users_own_file(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('id = "mine"', 'id = "Mine!"', 'id is "Mine!"; allowed: small letters'),
+        ('id = "mine"', 'id = "Mine!"', 'id is "Mine!"; allowed: lower-case letters'),
         ('id = "mine"', 'id = "tarantula"', "id = 'tarantula': this variant comes with winnable, with other rules"),
         ("packs = 1", "packs = 5", "packs is 5; allowed: a whole number from 1 to 4"),
         ("packs = 1", "packs = true", "packs is true"),

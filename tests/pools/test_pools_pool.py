@@ -103,6 +103,14 @@ def test_a_hopeless_variant_is_given_up(tmp_path, monkeypatch):
         build_pool(Order(SPIDER_1, 1, node_limit=1), Settling(tmp_path, workers=1))
 
 
+def test_a_variant_whose_deals_are_all_lost_is_given_up(tmp_path, monkeypatch):
+    """A larger limit would not help."""
+    monkeypatch.setattr("pipeline.pools.building._HOPELESS", 5)
+    one_pile = replace(load_variant("simple-simon"), id="one-pile", columns=(50, 1, 1), face_down=(49, 0, 0), suits=4)
+    with pytest.raises(DataError, match=r"one-pile/native: .*lost"):
+        build_pool(Order(one_pile, 1, first_seed=10), Settling(tmp_path, workers=1))
+
+
 def test_a_dataset_of_other_rules_is_refused(built, data):
     other = replace(SPIDER_1, sets_needed=7)
     with pytest.raises(StoreError, match="rules_hash"):

@@ -32,8 +32,10 @@ def convert(table: dict[str, Any], kind: type[T], source: str) -> T:
     try:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:
-        key = re.findall(r"(?:field `|at `\$\.)(\w+)", str(error))[0]
-        fail(table, key, source, _allowed(hints[key], table.get(key)))
+        named = re.search(r"(?:field `|at `\$\.)(\w+)", str(error))
+        if named is None or named[1] not in hints:
+            raise VariantError(f"{source}: {error}") from error
+        fail(table, named[1], source, _allowed(hints[named[1]], table.get(named[1])))
 
 
 def fail(table: dict[str, Any], key: str, source: str, allowed: str) -> NoReturn:

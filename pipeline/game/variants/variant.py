@@ -47,7 +47,7 @@ class Variant:
     wrap
         Whether a King may be laid on an Ace; a set is then any thirteen wrapped cards.
     sets_needed
-        Sets to be removed for a win.
+        Sets to be removed for a win; all by default.
     numberings
         Numberings that have this game; ``native`` is always the first.
     documented
@@ -56,7 +56,7 @@ class Variant:
 
     # Readers of partitioned data take ids such as 007, nan or 2026-01-01 for numbers and dates.
     id: Annotated[
-        str, Meta(pattern="^[a-z][a-z0-9-]*$", description="small letters, digits and hyphens, a letter first")
+        str, Meta(pattern="^[a-z][a-z0-9-]*$", description="lower-case letters, digits and hyphens, a letter first")
     ]
     name: Text
     packs: Annotated[int, Meta(ge=1, le=4, description="a whole number from 1 to 4")]
@@ -67,9 +67,13 @@ class Variant:
     unit: Literal["suit", "colour", "any"] = "suit"
     sets: Literal["suit", "any"] = "suit"
     wrap: Switch = False
-    sets_needed: Annotated[int, Meta(ge=0, description="a whole number from 1 to 4 a pack")] = 0
+    sets_needed: Annotated[int, Meta(ge=1, description="a whole number from 1 to 4 a pack")] = 0
     numberings: Annotated[tuple[str, ...], Meta(description='a list of "native" and others')] = ("native",)
     documented: tuple[Documented, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.sets_needed == 0:
+            object.__setattr__(self, "sets_needed", self.packs * 4)
 
     @property
     def cards(self) -> int:
@@ -118,8 +122,6 @@ def variant_of(values: dict[str, Any], source: str) -> Variant:
     if not isinstance(figures, list) or not all(isinstance(figure, dict) for figure in figures):
         fail(values, "documented", source, "[[documented]] tables")
     variant = convert({**values, "documented": []}, Variant, source)
-    if "sets_needed" not in values:
-        variant = replace(variant, sets_needed=variant.packs * 4)
     for key, allowed in _faults(variant):
         fail(values, key, source, allowed)
     named = {*variant.numberings}
