@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dataset_rows import Row, rows_of
+from hypothesis import HealthCheck, settings
 
 from pipeline.dataset.schema import VOLATILE
 from pipeline.dataset.seeds import Seeds
@@ -17,6 +18,10 @@ from pipeline.game.boards import Board
 from pipeline.game.cards import parse_card
 from pipeline.game.variants import load_variant
 from pipeline.runs.settings import Deals, RunSettings
+
+# A machine may be slow, or have other things to do.
+settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 LINE = "ab2-ch"
 # What compiles everything there is to compile, in two processes side by side.

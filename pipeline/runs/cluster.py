@@ -100,7 +100,7 @@ class DaskExecutor(Executor):
         except WinnableError:
             self.close()
             raise
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, OSError):  # the latter: a worker that dies just now
             self._client.forward_logging("pipeline", logging.INFO)
         self._pool = self._client.get_executor(pure=False)
 
