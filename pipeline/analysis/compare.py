@@ -12,7 +12,7 @@ from pipeline.analysis.published import percent
 from pipeline.analysis.sides import Side
 from pipeline.analysis.statistics import Counts, Flags, Paired, compare_paired, judge, wilson
 from pipeline.analysis.tables import Section, csv_text, markdown_table, number, text_table
-from pipeline.game.numbers import json_text
+from pipeline.game.numbers import counted, json_text
 
 LEVEL = 0.05
 FEWEST_DISCORDANT = 6  # with fewer, the exact test cannot reach the level even if all lie on one side
@@ -111,7 +111,7 @@ def _settling(c: Comparison) -> str:
         return "A and B have no deal in common."
     if not discordant:
         most = percent(wilson(0, c.paired.deals).high)
-        seen = f"judging from {c.paired.deals:,} deals, they differ on less than {most} of all"
+        seen = f"judging from {counted(c.paired.deals, 'deal')}, they differ on less than {most} of all"
         return f"The same deals are {c.aim} in both: {seen}."
     counts = f"{more_b:,} deals are {c.aim} by B only, {more_a:,} by A only (exact McNemar p = {_p(c.paired.p_value)})"
     if discordant < FEWEST_DISCORDANT:

@@ -55,9 +55,11 @@ def _both_bounds(theirs: Interval, ours: Interval) -> str:
 
 def _upper_bound(theirs: Interval, ours: Interval) -> str:
     most = theirs.high
-    text = "The game that was played is easier, so its wins say little about this one, but what is lost there is lost "
-    text += f"here: at most {percent(most, 3)} can be won. By our deals it is between {percent(ours.low)} and "
-    text += f"{percent(ours.high)}, "
+    text = "The game that was played is easier, so its wins say little about this one"
+    if percent(most, 3) == percent(1, 3):
+        return f"{text}, and too few of its deals are lost to bound it."
+    text += f", but what is lost there is lost here: at most {percent(most, 3)} can be won. By our deals it is "
+    text += f"between {percent(ours.low)} and {percent(ours.high)}, "
     if ours.low > most:
         return text + "which is more than that by more than chance: the games or the proofs differ otherwise, too."
     return text + "which agrees with that."

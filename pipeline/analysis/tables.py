@@ -241,7 +241,7 @@ def _effort(report: Report) -> Section:
         "limit. line: mean moves of a win. deals/s: deals settled per second of processor time."
     )
     if report.missing:
-        note += " All but <= is of the deals searched, of which the first are easy ones: missing deals may take more."
+        note += " All but <= is of the deals searched so far; easy deals end first, so the missing ones may take more."
     return Section("Effort", header, tuple(rows), note=note)
 
 

@@ -13,7 +13,7 @@ from pipeline.game.numbers import counted
 if TYPE_CHECKING:
     from pipeline.game.boards import Board
 
-PATIENCE = "still at it: the search, and the first time ever half a minute of compiling"
+PATIENCE = "still at it: the search, and the first time ever a minute of compiling"
 _OTHER = "give another name, or --force to replace it"
 
 

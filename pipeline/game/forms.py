@@ -296,7 +296,8 @@ def _build(fields: dict[str, Any], variant: Variant | None) -> Board:
     columns = fields["columns"]
     if not isinstance(columns, list) or len(columns) != len(variant.columns):
         count = len(columns) if isinstance(columns, list) else "no list of columns"
-        raise BoardError(f"columns: {count}; {variant.id} has {len(variant.columns)}")
+        every = f"{variant.id} has {len(variant.columns)}, and each is listed, without cards if it is empty"
+        raise BoardError(f"columns: {count}; {every}")
     face_down = fields["face_down"]
     if not isinstance(face_down, list) or len(face_down) != len(columns):
         raise BoardError(f"face_down: {face_down!r}: expected a list of {len(columns)} counts")
