@@ -230,9 +230,8 @@ def _side(text: str, flags: dict[str, Any], nodes: int | None, verbosity: int) -
     elif text == "shipped" or path.is_file():
         sides = _settle(None if text == "shipped" else path, {**flags, "nodes": nodes, "seeds": wanted}, verbosity)
     else:
-        raise UsageError(
-            f"{text!r} is not a valid side: expected the directory of a dataset, a weights file or 'shipped'"
-        )
+        near = options.nearest(path) or ": expected the directory of a dataset, a weights file or 'shipped'"
+        raise UsageError(f"{text!r} is not a valid side{near}")
     return {f"{side.variant.id}/{side.numbering}": side for side in sides}
 
 

@@ -161,10 +161,10 @@ def test_missing_deals_have_the_largest_limit_that_each_was_planned_with():
     )
     assert Plans().missing(had) == ()
     assert plans.seeds == Seeds.of([range(1, 401), range(900, 901)])
-    rows = [row(int(seed), "won", 100) for seed in had]
+    rows = [row(int(seed), "won", 100 + int(seed)) for seed in had]
     got = report.report_of([sample(*rows, plans=plans)]).variants[0]
     assert got.sample.missing_at == plans.missing(had)
-    assert got.positions.mean == 100
+    assert got.positions.mean == 100 + had.mean()
 
 
 def a_run(name, *plans, status="interrupted"):

@@ -73,9 +73,11 @@ def test_on_a_full_disk(folder, place):
 def test_where_a_directory_has_the_name(folder, place):
     kept = (folder / place).rename(folder / "kept")
     (folder / place).mkdir()
-    check_fails(folder, place)
-    (folder / place).rmdir()
-    kept.rename(folder / place)
+    try:
+        check_fails(folder, place)
+    finally:
+        (folder / place).rmdir()
+        kept.rename(folder / place)
 
 
 def test_a_log_that_cannot_be_written_disturbs_nothing(tmp_path, capfd):

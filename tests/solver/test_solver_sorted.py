@@ -78,17 +78,6 @@ def test_a_board_with_gaps_and_a_row_to_deal_is_won(solver, name):
     won_sanely(solver, read_board((BOARDS / f"{name}.txt").read_text(encoding="utf-8")))
 
 
-def test_a_board_whose_key_move_parks_an_ace_on_a_gap_is_won(solver):
-    """PySol's game 1984 of Simple Simon, open at 10,000,000 with one order of moves."""
-    won_sanely(solver, read_board((BOARDS / "parked-ace.txt").read_text(encoding="utf-8")))
-
-
-@pytest.mark.parametrize("seed", [2_000_821, 2_000_855, 2_001_150])
-def test_a_long_win_is_made_straight(solver, seed):
-    """The shortest wins through what the complete search reached take 418 to 561 moves."""
-    won_sanely(solver, deal(load_variant("mrs-mop"), seed), 300_000)
-
-
 def test_a_stock_that_can_never_be_dealt_loses_at_once(solver):
     outcome = solver.solve(read_board((BOARDS / "too-few-to-deal.txt").read_text(encoding="utf-8")), HINT_LIMIT)
     assert (outcome.verdict, outcome.positions) == ("lost", 1)
