@@ -232,7 +232,7 @@ class Exhaust:
     def start(self, start: Start) -> None:
         """Begin a new search; the initial position counts as reached."""
         self._start = start
-        self._before = 0  # positions of the attempts that ended
+        self._before = self._expanded_before = 0  # of the attempts that ended
         self._board.attempt = 0
         self._begin()
 
@@ -280,7 +280,10 @@ class Exhaust:
             if self._verdict == _GROW:
                 self._grow()
             elif self._verdict == FULL and self.positions < self.capacity:
-                self._before = self.positions
+                if self.positions >= limit:  # the next attempt is for the next call
+                    self._verdict = PAUSED
+                    break
+                self._before, self._expanded_before = self.positions, self.expanded
                 self._board.attempt += 1
                 self._begin()
             else:
@@ -306,7 +309,7 @@ class Exhaust:
     @property
     def expanded(self) -> int:
         """Positions whose moves were listed."""
-        return int(self._board.expanded)
+        return self._expanded_before + int(self._board.expanded)
 
     def line(self) -> npt.NDArray[np.uint16]:
         """Return the moves of the shortest win through the positions reached; the search cannot go on after it."""

@@ -23,6 +23,7 @@ SPREAD = 40  # per cent by which the weights of a late pass may differ from the 
 LONG_WIN = 200  # moves: a win of the complete search that has more is made straight
 PROBE = 20_000  # positions of the beam from one position along it
 PROBES = 16  # of them, a turn
+STRAIGHTER = 32  # a turn has to save one move in so many, or it is the last
 SORTED_MODES = (0, 1, beam.COMPLETE_MODE)  # come first on a board that is nearly sorted
 LARGE_TABLE, LARGE_ARENA = 1 << 23, 1 << 21  # a memory that grew beyond is given back after the deal
 
@@ -239,7 +240,7 @@ class Search:
                 if rest is not None:
                     moves = min(moves, np.concatenate([way, rest]), key=len)
                     break
-            if 32 * len(moves) > 31 * before:
+            if STRAIGHTER * len(moves) > (STRAIGHTER - 1) * before:
                 break
         return moves
 

@@ -212,6 +212,26 @@ def test_slices_do_not_matter() -> None:
         assert search.advance(0) == verdict
 
 
+@pytest.mark.parametrize("step", [1, 2, 7, 2_997, 2_998, 2_999, 3_000, 3_001])
+def test_slices_do_not_matter_between_attempts(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a stock the search starts over after so many positions; a slice may end just there."""
+    monkeypatch.setattr("pipeline.engine.exhaust.ATTEMPT", 3_000)
+    search = Exhaust(Rules(10, BLOCKED, SUIT, SUIT, False, 4))
+    start = layout(2, (8, 8, 8, 7, 6, 5, 4, 3, 2, 1))
+    search.start(start)
+    whole = search.advance(20_000), search.positions, search.expanded
+    assert (whole[0], search.positions) == (PAUSED, 20_001)
+    search.start(start)
+    expanded = 0
+    while search.positions < 20_001:
+        reached = search.positions
+        assert search.advance(min(step if reached < 3_100 else 2_999, 20_001 - reached)) == PAUSED
+        assert reached < search.positions <= reached + max(step, 2_999)
+        assert search.expanded >= expanded
+        expanded = search.expanded
+    assert (PAUSED, search.positions, search.expanded) == whole
+
+
 def test_same_without_the_compiler() -> None:
     code = """
 from test_engine_exhaust import *

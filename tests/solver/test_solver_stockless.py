@@ -28,7 +28,7 @@ def won_in_few_moves(solver, board, limit=167_000):
 
 
 def test_a_board_whose_key_move_parks_an_ace_on_a_gap_is_won(solver):
-    """PySol's game 1984 of Simple Simon, open at 10,000,000 with one order of moves."""
+    """PySol's game 1984 of Simple Simon, once open at 30,000,000."""
     won_in_few_moves(solver, read_board((BOARDS / "parked-ace.txt").read_text(encoding="utf-8")))
 
 
