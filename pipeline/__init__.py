@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from pipeline.analysis.statistics import compare_paired, paired_ratio, wilson, win_rate
@@ -118,6 +119,7 @@ def settle(
         The dataset cannot be used.
     """
     import tempfile
+    from pathlib import Path
 
     from pipeline.dataset.loading import load_outcomes
     from pipeline.game.numbers import whole_number

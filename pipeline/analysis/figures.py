@@ -176,8 +176,9 @@ def _svg(figure: Figure, prefix: str) -> str:
 def inline_svg(text: str, prefix: str) -> str:
     """Return an SVG file as an element of an HTML page.
 
-    Drops the XML prologue, metadata, document styles, fixed size, namespaces, indentation, and ids that nothing refers
-    to; rounds coordinates to hundredths; prefixes ids; turns placeholder colours into `var(--name)`.
+    Drops the XML prologue, metadata, document styles, fonts (the page has its own), fixed size, namespaces,
+    indentation, turns by nothing, and ids that nothing refers to; rounds coordinates to hundredths; prefixes ids; turns
+    placeholder colours into `var(--name)`.
 
     Parameters
     ----------
@@ -195,6 +196,7 @@ def inline_svg(text: str, prefix: str) -> str:
     body = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in referred else "", body)
     body = re.sub(r'(url\(|href=")#([^")]+)', rf"\1#{prefix}-\2", body)
     body = re.sub(r">\s+<", "><", re.sub(r"\s*\n\s*", " ", body)).replace(' "', '"')
+    body = re.sub(r' transform="rotate\(-0 [^"]*"|font-family: [^;"]+; ', "", body)
     for colour, name in _VARIABLES.items():
         body = body.replace(colour, f"var(--{name})")
     return f"{head}>{body}".strip()

@@ -84,6 +84,8 @@ def report(
     if exceptions is not None and out is None:
         raise UsageError("--exceptions needs --out DIR: it writes exceptions.csv there")
     store = Store(options.data_directory(data))
+    if out is not None and out.resolve().is_relative_to(store.outcomes.resolve()):
+        raise UsageError(f"--out {out}: only the dataset's parts belong there; expected another directory")
     runs = read_runs(store)
     games, chosen = options.chosen_variants(variants), options.chosen_seeds(seeds, seeds_from)
     samples = read_samples(store, runs, variants=games, numbering=numbering, seeds=chosen)

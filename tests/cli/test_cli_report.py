@@ -160,6 +160,13 @@ def test_a_file_in_the_place_of_the_directory_is_one_line(capsys, data, tmp_path
     assert "report.html" in err
 
 
+def test_no_report_goes_among_the_parts(capsys, data):
+    for place in (data / "outcomes", data / "outcomes" / "reports"):
+        code, _, err = winnable(capsys, "report", "--data", data, "--out", place)
+        assert (code, "outcomes" in err) == (2, True)
+    assert winnable(capsys, "report", "--data", data)[0] == 0
+
+
 def test_a_dataset_of_other_rules_is_refused(capsys, data, made_up):
     path = data / "outcomes" / "variant=spider-2" / "numbering=native"
     store = Store(data)

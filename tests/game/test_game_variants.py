@@ -156,6 +156,18 @@ def test_a_users_own_file(tmp_path):
         ("suits = 4", 'suits = 4\nnumberings = ["pysol"]', "numberings is"),
         ("suits = 4", "suits = 4\nsets_needed = 5", "sets_needed is 5; allowed: a whole number from 1 to 4"),
         ('deal = "blocked"', 'deal = "all"\n[[documented]]\nsource = "x"\nproved = 2', "documented 1: proved is 2"),
+        (
+            'deal = "blocked"',
+            'deal = "all"\n[[documented]]\nsource = "x"\ndeals = 10\nwon = 9\nlost = 5',
+            "documented 1: won is 9; allowed: won, lost that are 10 deals or fewer in all",
+        ),
+        (
+            'deal = "blocked"',
+            f'deal = "all"\n[[documented]]\nsource = "x"\ndeals = 1{"0" * 400}',
+            "documented 1: deals",
+        ),
+        ('id = "mine"', 'id = "mine\\n"', "id is"),
+        ('id = "mine"', f'id = "{"m" * 101}"', "id is"),
         ("suits = 4", "suits = = 4", "not TOML"),
     ],
 )

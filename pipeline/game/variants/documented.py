@@ -9,8 +9,9 @@ from msgspec import Meta
 
 Text = Annotated[str, Meta(pattern=r"\S", description="a text")]
 Switch = Annotated[bool, Meta(description="false, true")]
-Some = Annotated[int, Meta(ge=1, description="a whole number from 1 up")]
-Count = Annotated[int, Meta(ge=0, description="a whole number from 0 up")]
+MOST = 10**15  # deals or positions
+Some = Annotated[int, Meta(ge=1, le=MOST, description=f"a whole number from 1 to {MOST}")]
+Count = Annotated[int, Meta(ge=0, le=MOST, description=f"a whole number from 0 to {MOST}")]
 Rate = Annotated[float, Meta(ge=0, le=1, description="a rate from 0 to 1")]
 
 

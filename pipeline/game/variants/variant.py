@@ -56,7 +56,12 @@ class Variant:
 
     # Readers of partitioned data take ids such as 007, nan or 2026-01-01 for numbers and dates.
     id: Annotated[
-        str, Meta(pattern="^[a-z][a-z0-9-]*$", description="lower-case letters, digits and hyphens, a letter first")
+        str,
+        Meta(
+            pattern=r"^[a-z][a-z0-9-]*\Z",
+            max_length=100,
+            description="lower-case letters, digits and hyphens, a letter first",
+        ),
     ]
     name: Text
     packs: Annotated[int, Meta(ge=1, le=4, description="a whole number from 1 to 4")]
@@ -130,8 +135,16 @@ def variant_of(values: dict[str, Any], source: str) -> Variant:
     return replace(
         variant,
         numberings=tuple(name for name in NUMBERINGS if name in named),
-        documented=tuple(convert(f, Documented, f"{source}: documented {i}") for i, f in enumerate(figures, 1)),
+        documented=tuple(_figure(figure, f"{source}: documented {i}") for i, figure in enumerate(figures, 1)),
     )
+
+
+def _figure(table: dict[str, Any], source: str) -> Documented:
+    figure = convert(table, Documented, source)
+    counts = {key: count for key in ("won", "lost", "unsettled") if (count := getattr(figure, key)) is not None}
+    if figure.deals is not None and sum(counts.values()) > figure.deals:
+        fail(table, next(iter(counts)), source, f"{', '.join(counts)} that are {figure.deals} deals or fewer in all")
+    return figure
 
 
 def _faults(variant: Variant) -> Iterator[tuple[str, str]]:
