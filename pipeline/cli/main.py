@@ -7,6 +7,7 @@ are the only thing said twice, and a test holds them equal to the commands' own.
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib.abc
 import os
 import signal
@@ -163,6 +164,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     code = run_command(arguments)
     code = _flush_streams() or code
     _ignore_signals()
+    if code > 128 and "multiprocessing.resource_tracker" not in sys.modules:
+        os._exit(code)  # Arrow's threads may be at work yet, and abort in Python's shutdown
     # What still runs has nothing to do any more: a worker at a long deal, a connection whose other end is silent.
     last = threading.Timer(_PATIENCE, os._exit, [code])
     last.daemon = True
@@ -198,7 +201,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         return _silence_stdout()
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{place}{cause_of(error)}", 1)
+        return _complain(f"{place}{cause_of(error)}", 2 if error.errno == errno.ENAMETOOLONG else 1)
     except MemoryError:
         return _complain("out of memory; a smaller --nodes or fewer --workers needs less", 1)
     except Exception:

@@ -169,6 +169,24 @@ def test_each_error_has_its_exit_code_and_one_line(monkeypatch, capsys, error, c
     assert run_with(monkeypatch, capsys, action) == (code, "Error: file.toml: key 'nodes' must be positive\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("solve", "n" * 3000),
+        ("report", "--data", "n" * 3000),
+        ("prove", "spider-1/native/17459", "--out", "n" * 300),
+        ("pool", "build", "--variant", "spider-1", "--count", "1", "--out", "n" * 300 + ".json"),
+    ],
+)
+def test_a_name_that_is_too_long_is_wrong_usage(monkeypatch, tmp_path, words):
+    monkeypatch.chdir(tmp_path)
+    done = winnable(*words)
+    assert done.returncode in (2, 3)
+    assert "nnnn" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not any(tmp_path.rglob("n*"))
+
+
 def test_system_errors_are_one_line(monkeypatch, capsys):
     def full_disk():
         raise OSError(28, "No space left on device", "data/outcomes/part")
