@@ -71,10 +71,12 @@ class Repair:
             yield from self._untangle(folder)
         plans = [entry for run in read_runs(self._store) for entry in run.plans]
         for partition, parts in self._seeds.items():
-            planned = [piece for key, plan in plans if key == partition for piece in plan.seeds.ranges]
+            planned = [plan for key, plan in plans if key == partition]
             seeds = Seeds.of(piece for part in parts for piece in part.ranges)
             if planned:
-                seeds = Seeds.of(piece for p in planned for piece in seeds.between(p.start, p.stop).ranges)
+                pieces = [piece for plan in planned for piece in plan.seeds.ranges]
+                seeds = Seeds.of(some for piece in pieces for some in seeds.between(piece.start, piece.stop).ranges)
+                self._limits.setdefault(partition, max(plan.node_limit for plan in planned))
             yield from self._to_settle(partition, seeds)
 
     def _to_settle(self, partition: Partition, seeds: Seeds) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import logging
 import pickle
 import time
@@ -70,6 +71,8 @@ class DaskExecutor(Executor):
         self.lost = (distributed.KilledWorker,)
         self._dumps: Callable[[object], bytes] = import_module("cloudpickle").dumps  # also what a notebook defines
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it says of a scheduler that has gone
+        cascade = import_module("distributed.cfexecutor")._cascade_future
+        self._own = {inspect.unwrap(cascade).__code__}
         self._closed: type[BaseException] = distributed.client.ClosedClientError
         self._scheduler = scheduler
         self._cluster = None
@@ -133,6 +136,16 @@ class DaskExecutor(Executor):
                     log.warning("no worker is left on the Dask cluster; the run goes on when there is one again")
                 self.deserted = deserted
 
+    def has_mislaid(self, error: BaseException) -> bool:
+        """Whether the error is Dask's own, of a result whose worker left while it was fetched.
+
+        Dask then takes the result for an error, and fails to unpack it as one: in the last frame, not in the task.
+        """
+        place = error.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        return isinstance(error, ValueError | TypeError) and place is not None and place.tb_frame.f_code in self._own
+
     def explain(self, error: BaseException) -> None:
         """Name a worker with another package, such as one that came later: what it could not load was the error."""
         if not isinstance(error, WinnableError):
@@ -146,7 +159,7 @@ class DaskExecutor(Executor):
                 continue
             theirs = f"winnable {answer}"
             if isinstance(answer, Exception):
-                theirs = f"no winnable of this form ({type(answer).__name__}: {answer})"
+                theirs = f"no usable winnable ({type(answer).__name__}: {answer})"
             raise WinnableError(
                 f"the Dask worker at {address} has {theirs}, this program is winnable {ours}; install the same one on "
                 "all machines of the cluster, restart the workers, and run the same command again"

@@ -41,6 +41,10 @@ class Executor(ABC):
     def check(self) -> None:  # noqa: B027 - nothing to do for most
         """Raise a WinnableError if what was submitted will never end."""
 
+    def has_mislaid(self, error: BaseException) -> bool:
+        """Whether the error says only that a result was lost on its way, so that the task can be done again."""
+        return False
+
     def explain(self, error: BaseException) -> None:  # noqa: B027
         """Raise a WinnableError if the cause of a task's unforeseen error is known here."""
 

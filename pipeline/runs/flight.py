@@ -137,6 +137,9 @@ class Flight(Generic[P, T]):
             self._cancel(flown)
             return None
         except Exception as error:
+            if self._executor.has_mislaid(error):
+                self._cancel(flown)
+                return None
             self._executor.explain(error)
             raise
         self._probe = None

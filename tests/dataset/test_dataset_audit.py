@@ -264,6 +264,7 @@ def test_only_planned_deals_are_to_be_settled_again(tmp_path):
     assert f"{GAMES}: 4 deals" in said
     assert [words[i + 1] for i, word in enumerate(words) if word == "--seeds"] == ["2:3", "40:41"]
     assert words[words.index("--data") + 1] == str(store.data)
+    assert words[words.index("--nodes") + 1] == "1000"
 
 
 def test_a_flipped_bit_is_found_or_makes_no_difference(store):

@@ -115,6 +115,21 @@ def test_without_workers_the_run_waits_and_says_so(settings_for, monkeypatch, ca
     assert caplog.text.count("no worker is left") == 1
 
 
+def test_a_result_lost_on_its_way_is_settled_again(settings_for, monkeypatch):
+    """As when a worker leaves just after its task: Dask has the result, but its status is no longer "finished"."""
+    seen, status = set(), distributed.Future.status
+
+    def status_of(future):
+        if sys._getframe(1).f_code.co_name == "_cascade_future" and future.key not in seen and len(seen) < 2:
+            seen.add(future.key)
+            return "lost"
+        return status.fget(future)
+
+    monkeypatch.setattr(distributed.Future, "status", property(status_of))
+    summary = run(settings_for("1:20", executor="dask", workers=1, chunk=10))
+    assert (len(seen), summary.settled, summary.left) == (2, 20, 0)
+
+
 def test_a_remote_worker_with_another_solver_is_refused(settings_for):
     with pytest.raises(HandshakeError, match="bench mismatch"):
         run(settings_for("1:20", executor="dask", workers=1), identity="0.1.0+1")
