@@ -177,8 +177,8 @@ def inline_svg(text: str, prefix: str) -> str:
     """Return an SVG file as an element of an HTML page.
 
     Drops the XML prologue, metadata, document styles, fonts (the page has its own), fixed size, namespaces,
-    indentation, turns by nothing, and ids that nothing refers to; rounds coordinates to hundredths; prefixes ids; turns
-    placeholder colours into `var(--name)`.
+    indentation, rotations by zero, and ids that nothing refers to; rounds coordinates to hundredths; prefixes ids;
+    turns placeholder colours into `var(--name)`.
 
     Parameters
     ----------

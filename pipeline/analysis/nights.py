@@ -77,7 +77,8 @@ def next_pages(reports: Path) -> dict[Path, str]:
     dates = _dates(reports)[-2:]
     goals = [f"../{date}/report.html" for date in dates[1:]] + ["../index.html"]
     template = environment().get_template("next.html")
-    return {reports / date / "next.html": template.render(goal=goal) for date, goal in zip(dates, goals, strict=False)}
+    pairs = zip(dates, goals[: len(dates)], strict=True)  # no night, no page
+    return {reports / date / "next.html": template.render(goal=goal) for date, goal in pairs}
 
 
 def _dates(reports: Path) -> list[str]:

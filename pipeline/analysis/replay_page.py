@@ -49,6 +49,10 @@ def replay_page(board: Board, line: str) -> str:
     )
 
 
+def _letter(card: int) -> str:
+    return LETTERS[(card >> 4) * 13 + (card & 15) - 1]
+
+
 def _frame(position: Position, number: int, played: Played | None) -> dict[str, Any]:
     """Return what the page shows of a position, the start (played is None) or after a move.
 
@@ -58,9 +62,7 @@ def _frame(position: Position, number: int, played: Played | None) -> dict[str, 
     columns = zip(position.columns, position.face_down, strict=True)
     moved = None if played is None else [played.move.target, played.move.cards]
     return {
-        "board": "|".join(
-            f"{down}{''.join(LETTERS[(card >> 4) * 13 + (card & 15) - 1] for card in cards)}" for cards, down in columns
-        ),
+        "board": "|".join(f"{down}{''.join(map(_letter, cards))}" for cards, down in columns),
         "stock": len(position.stock),
         "sets": position.sets_done,
         "score": spider_score(number, position.sets_done),

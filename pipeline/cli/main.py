@@ -22,8 +22,8 @@ from typing import NamedTuple, NoReturn
 
 import click
 
+from pipeline.cli.groups import Group
 from pipeline.errors import WinnableError, cause_of
-from pipeline.game.spelling import closest
 from pipeline.runs.stopping import INTERRUPTED, SIGNALS, Signalled
 
 _PATIENCE = 5.0  # seconds for threads and child processes to end, after the last message
@@ -67,19 +67,6 @@ COMMANDS: dict[str, Entry] = {
 def goes_on() -> None:
     """Note that the same command continues where this one stops; a message about a signal says so."""
     click.get_current_context().meta[_GOES_ON] = True
-
-
-class Group(click.Group):
-    """A group that names the nearest command where there is none of a name."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Fail on an unknown command with the nearest one that exists."""
-        known = self.list_commands(ctx)
-        if args and args[0] not in known and not args[0].startswith("-"):
-            ctx.fail(f"No such command '{args[0]}'{closest(args[0], known) or '; they are: ' + ', '.join(known)}")
-        return super().resolve_command(ctx, args)
 
 
 class LazyGroup(Group):

@@ -63,7 +63,7 @@ class Kind(ParamType):
 
 
 class Existing(click.Path):
-    """A file, or a directory, that exists; of one that does not, the nearest name beside it is told."""
+    """An existing file or directory; the error for a missing one suggests the nearest name beside it."""
 
     def __init__(self, *, directory: bool = False, dash: bool = False) -> None:
         super().__init__(exists=True, file_okay=not directory, dir_okay=directory, allow_dash=dash, path_type=Path)
@@ -79,10 +79,10 @@ class Existing(click.Path):
 def nearest(path: Path) -> str:
     """Return ``"; did you mean 'deals.txt'?"`` of a path that does not exist, or nothing."""
     try:
-        near = closest(path.name, [] if path.exists() else sorted(other.name for other in path.parent.iterdir()))
+        names = [] if path.exists() else sorted(other.name for other in path.parent.iterdir())
     except (OSError, ValueError):
         return ""
-    return near.replace("'", f"'{path.parent}/", 1) if near and path.parent != Path() else near
+    return closest(path.name, names, "" if path.parent == Path() else f"{path.parent}/")
 
 
 class VariantId(ParamType):
@@ -359,6 +359,23 @@ def check_place(flag: str, file: Path | None, *, replaced: bool = False) -> None
             target_of(file)
         except StoreError as error:
             raise UsageError(f"{flag} {error}") from error
+
+
+def keep_other(out: Path, what: Callable[[Path], str]) -> None:
+    """Refuse to replace a file that is not what the command would write.
+
+    Parameters
+    ----------
+    what
+        Returns what the file is that must not be replaced, or nothing if it may be.
+
+    Raises
+    ------
+    UsageError
+        Names the file and what it is.
+    """
+    if out.exists() and (other := what(out)):
+        raise UsageError(f"--out {out}: the {other}; give another name, or --force to replace it")
 
 
 def chosen_seeds(ranges: tuple[range, ...], file: Path | None) -> Seeds | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli import boards, options, records
-from pipeline.cli.main import Group
+from pipeline.cli.groups import Group
 from pipeline.game.numbers import counted
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def build(
     options.check_place("--out", out, replaced=True)
     order = Order(rules, count, name, options.setting("nodes", nodes, DEFAULT_LIMIT), first, levels)
     if not force:
-        _keep_other(out, order)
+        options.keep_other(out, lambda file: _other(file, order))
     show_on_terminal(verbosity)
     built = _built(order, data, workers, verbosity)
     write_pool(built, out)
@@ -139,28 +139,20 @@ def build(
         options.message(f"{place} has {more}: --count {header.deals + extra} takes them without a search", verbosity)
 
 
-def _keep_other(out: Path, order: Order) -> None:
-    """Refuse to replace a file that is not a pool of this order with at most as many deals.
-
-    Raises
-    ------
-    UsageError
-        Names the file and what it is.
-    """
-    from pipeline.errors import DataError, UsageError
+def _other(out: Path, order: Order) -> str:
+    """Return what a file is that is not a pool of this order with at most as many deals."""
+    from pipeline.errors import DataError
     from pipeline.pools.pool import read_pool
 
-    if not out.exists():
-        return
     try:
         there = read_pool(out, check=False)
     except DataError:
-        raise UsageError(f"--out {out}: the file is not a pool; give another name, or --force to replace it") from None
-    if not order.made(there) or there.header.deals > order.count:
-        header = there.header
-        what = f"{header.deals} deals of {header.variant}/{header.numbering} from seed {header.first_seed} at "
-        what += f"{header.node_limit:,} positions, difficulty {', '.join(map(str, header.levels))}"
-        raise UsageError(f"--out {out}: the pool there has {what}; give another name, or --force to replace it")
+        return "file is not a pool"
+    header = there.header
+    if order.made(there) and header.deals <= order.count:
+        return ""
+    what = f"pool there has {header.deals} deals of {header.variant}/{header.numbering} from seed {header.first_seed} "
+    return what + f"at {header.node_limit:,} positions, difficulty {', '.join(map(str, header.levels))}"
 
 
 def _built(order: Order, data: Path | None, workers: int | None, verbosity: int) -> Pool:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pipeline.game.boards import Board
 
 PATIENCE = "still at it: the search, and the first time ever a minute of compiling"
-_OTHER = "give another name, or --force to replace it"
 
 
 @click.command()
@@ -46,7 +45,7 @@ def prove(asked: boards.Asked, out: Path, nodes: int | None, force: bool, verbos
     options.check_place("--out", out, replaced=True)
     board = asked.game().board
     if not force:
-        _keep_other(out, board)
+        options.keep_other(out, lambda file: _other(file, board))
     limit = options.setting("nodes", nodes, DEFAULT_LIMIT)
     with boards.solving([board.variant], verbosity, PATIENCE):
         outcome = Solver().solve(board, limit)
@@ -64,26 +63,17 @@ def prove(asked: boards.Asked, out: Path, nodes: int | None, force: bool, verbos
         options.message(f"wrote {out}", verbosity)
 
 
-def _keep_other(out: Path, board: Board) -> None:
-    """Refuse to replace a file that is not a certificate of this board.
-
-    Raises
-    ------
-    UsageError
-        Names the file and what it is.
-    """
-    from pipeline.errors import SolverFault, UsageError
+def _other(out: Path, board: Board) -> str:
+    """Return what a file is that is not a certificate of this board."""
+    from pipeline.errors import SolverFault
     from pipeline.referee.certificate import read_certificate
     from pipeline.solver import describe
 
-    if not out.exists():
-        return
     try:
         there = read_certificate(out).board
     except SolverFault:
-        raise UsageError(f"--out {out}: the file is not a certificate; {_OTHER}") from None
-    if there != board:
-        raise UsageError(f"--out {out}: the certificate there is of {describe(there)}; {_OTHER}")
+        return "file is not a certificate"
+    return "" if there == board else f"certificate there is of {describe(there)}"
 
 
 @click.command()

@@ -155,9 +155,7 @@ def _show_plan(settings: RunSettings, output_format: str, verbosity: int) -> Non
     unknown = [row["variant"] for row in rows if row["estimated_seconds"] is None and row["to_settle"]]
     if unknown:
         some = "the same command with --seeds 1:100 and without --dry-run settles a few"
-        options.message(
-            f"no estimate yet: the dataset {store.data} has no deal of {', '.join(unknown)}; {some}", verbosity
-        )
+        options.message(f"no estimate yet: {store.data} has no rows of {', '.join(unknown)}; {some}", verbosity)
 
 
 def _print_report(settings: RunSettings, output_format: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli import boards, options, records
-from pipeline.cli.main import Group
+from pipeline.cli.groups import Group
 from pipeline.errors import PartialFailure, UsageError
 from pipeline.game.numbers import counted, json_text
 

@@ -158,7 +158,7 @@ def replacing(path: Path) -> Iterator[TextIO]:
     Raises
     ------
     StoreError
-        It cannot be written, or is none to be replaced (see `target_of`).
+        The file cannot be written, or `target_of` refuses to replace it.
     """
     path = target_of(path)
     partial = path.with_name(f"{path.name}.partial")

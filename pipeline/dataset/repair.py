@@ -29,7 +29,7 @@ from pipeline.errors import StoreError
 from pipeline.game.numbers import counted
 from pipeline.game.variants import Variant, variant_ids
 
-MOST_RANGES = 20  # of seeds in a command that is advised; of more, from the first to the last
+MOST_RANGES = 20  # of seeds in a suggested command; beyond that, one range from the first to the last
 
 
 class Repair:
@@ -80,7 +80,7 @@ class Repair:
             yield from self._to_settle(partition, seeds)
 
     def _to_settle(self, partition: Partition, seeds: Seeds) -> Iterator[str]:
-        """Say of how many deals nothing is known any more, and the command that settles them."""
+        """Say how many deals have lost their rows, and which command settles them again."""
         gone = self._store.missing(partition, seeds, 1)
         if gone:
             variant = partition.variant if partition.variant in variant_ids() else f"FILE-OF-{partition.variant}"
@@ -92,7 +92,7 @@ class Repair:
             yield f"{partition}: {counted(gone.count, 'deal')} to settle again: {shlex.join(words)}"
 
     def _note(self, path: Path) -> None:
-        """Note which deals a part at fault has; those that its name says if its rows cannot be trusted."""
+        """Note the deals of a part at fault: those of its rows, or of its name if they cannot be trusted."""
         partition = _partition_of(path)
         try:
             rows = read_rows(path)

@@ -6,8 +6,8 @@ stand where they are made: `packed.settle`, `packed.list_moves`, and positions g
 stock is empty, by `rigid`. Keys have 128 bits, so that two positions are never taken for one.
 
 The order of the moves proves nothing, but those that look best come first, as what cannot be exhausted
-may yet be won. Without a stock, where a win is likely far from the beginning of the order, the search is made of
-attempts: each starts over, with the moves in another order.
+may yet be won. Without a stock a wrong move near the start can keep a win out of reach, so the search runs in attempts:
+each starts over with the moves in another order.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FIRST_FRAMES, FIRST_STACK = 1 << 10, 1 << 12
 THOROUGH_CARDS = 52
 ATTEMPT = 75_000  # positions of an attempt
 LONG_ATTEMPT = 4  # every fourth attempt has as many positions as all before it
-STRAY = 17  # from the second attempt on what a move promises is raised by less than this, at random
+STRAY = 17  # random bonuses of moves, from the second attempt on, are below this
 RIGID_STATES = 60  # of one call of `stuck`: most that it proves take fewer
 
 
@@ -101,7 +101,7 @@ def promise(m, move):
 
 @jit
 def stray(m, key):
-    """Return what the attempt adds to the promise of a move to the position with that key."""
+    """Return the attempt's random bonus for a move to the position with that key."""
     if m.attempt == 0:
         return i8(0)
     return i8(((key ^ u8(m.attempt) * M2) * M3 >> u8(33)) % u8(STRAY))

@@ -20,10 +20,10 @@ SLICE = 1 << 17  # positions of the beam between turns of the complete search
 SHORT_SLICE = 1 << 14  # the same for one pack
 LONGEST_LINE = 1 << 16
 SPREAD = 40  # per cent by which the weights of a late pass may differ from the tuned ones
-LONG_WIN = 200  # moves: a win of the complete search that has more is made straight
-PROBE = 20_000  # positions of the beam from one position along it
-PROBES = 16  # of them, a turn
-STRAIGHTER = 32  # a turn has to save one move in so many, or it is the last
+LONG_WIN = 200  # moves; longer wins of the complete search are shortened
+PROBE = 20_000  # positions of the beam from each position tried along such a win
+PROBES = 16  # positions tried in a turn, less one
+STRAIGHTER = 32  # the last turn is the one that saves less than one move in 32
 SORTED_MODES = (0, 1, beam.COMPLETE_MODE)  # come first on a board that is nearly sorted
 LARGE_TABLE, LARGE_ARENA = 1 << 23, 1 << 21  # a memory that grew beyond is given back after the deal
 
@@ -228,9 +228,9 @@ class Search:
         return self._exhaust
 
     def _straighten(self, complete: exhaust.Exhaust, moves: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
-        """Shorten a long win of the complete search: from some position along it the beam finds a straight way.
+        """Shorten a long win of the complete search: the beam often finds a direct way from a position along it.
 
-        What that takes is not counted: the deal is settled.
+        The positions this takes are not counted, since the deal is already settled.
         """
         while len(moves) > LONG_WIN:
             before = len(moves)

@@ -171,7 +171,10 @@ def _may_be_taken_back(position: Position, played: Played) -> bool:
 def advice_json(advice: Advice) -> dict[str, Any]:
     """Return advice as a JSON object: what was assumed, how often the board is won, and the moves, the best first."""
     return identity_json(advice.board) | {
-        **{name: getattr(advice, name) for name in ("unseen", "fillings", "draw", "node_limit")},
+        "unseen": advice.unseen,
+        "fillings": advice.fillings,
+        "draw": advice.draw,
+        "node_limit": advice.node_limit,
         "assumed": ASSUMED,
         "start": _prospect_json(advice.start),
         "moves": [

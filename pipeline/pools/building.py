@@ -26,8 +26,8 @@ from pipeline.pools.difficulty import LEVELS
 from pipeline.pools.pool import Header, Pool, rules_of, sha256
 from pipeline.pools.rows import PoolRow, WonDeal, make_rows
 from pipeline.runs.settling import Settling, won_within
+from pipeline.solver import LIMITS
 
-ANY_LIMIT = 1 << 62  # more than any search reaches
 _HOPELESS = 2_000  # deals without a win before giving up
 _MOST_AT_ONCE = 200_000
 _COLUMNS = ("seed", "verdict", "positions", "moves", "line", "solver")
@@ -164,7 +164,7 @@ def _won_rows(order: Order, settling: Settling, first: int, count: int) -> pa.Ta
                 f"won within {order.node_limit:,} positions, and the numbering ends there; expected {count}"
             )
         if end - first >= _HOPELESS and not len(won):
-            unsettled = store.missing(partition, Seeds.of([range(first, end)]), ANY_LIMIT)
+            unsettled = store.missing(partition, Seeds.of([range(first, end)]), LIMITS[-1])
             remedy = "expected a larger node limit" if unsettled else "all of them are proved lost"
             raise DataError(
                 f"{order.variant.id}/{order.numbering}: none of the first {end - first:,} deals is won within "

@@ -250,7 +250,7 @@ def faults(pool: Pool, variant: Variant, advance: Callable[[int], None] = lambda
         except (LineError, UsageError) as error:
             yield Fault(row.seed, str(error), replay=True)
             continue
-        if row[-3:] != cards_of(board):
+        if (row.columns, row.face_down, row.stock) != cards_of(board):
             yield Fault(row.seed, f"its cards are not those of {numbering} deal {row.seed}", replay=False)
         expected = win.moves, win.score
         if (row.moves, row.score) != expected:

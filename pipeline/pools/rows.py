@@ -71,6 +71,6 @@ def _row(variant: Variant, numbering: str, won: WonDeal) -> PoolRow:
 
 
 def cards_of(board: Board) -> tuple[tuple[str, ...], tuple[int, ...], str]:
-    """Return the last three values of a row: columns, face-down cards and stock."""
+    """Return a board's cards as a row has them: `columns`, `face_down` and `stock`."""
     cards = board_json(board)
     return tuple(cards["columns"]), tuple(cards["face_down"]), cards["stock"]

@@ -22,7 +22,7 @@ T = TypeVar("T")
 _WINDOW = 4  # chunks per thread; one more than for local processes, because the way is longer
 _PATIENCE = "20s"
 _EVERY = 5.0  # seconds between looks at whether there are workers
-_FILES = 20  # that a local cluster opens for each worker at most, twice what was counted
+_FILES_PER_WORKER = 20  # open files of a local cluster, at most: twice the measured number
 # Evaluated by the workers: one with another package might not know a function of ours.
 _ASK = "(v := __import__('pipeline.version', fromlist=['_'])) and getattr(v, 'package_id', v.solver_id)()"
 
@@ -30,8 +30,8 @@ _ASK = "(v := __import__('pipeline.version', fromlist=['_'])) and getattr(v, 'pa
 class _Call:
     """A pickle that calls a task when it is loaded.
 
-    Unlike the task itself it may pass through a scheduler that lacks the package, and a worker that cannot load it
-    says so; from a task of its own that it cannot load a worker dies without a word.
+    Unlike the task itself it can pass through a scheduler that lacks the package, and a worker that cannot load it
+    reports the error. A worker that cannot load an ordinary task dies silently.
     """
 
     def __init__(self, task: Callable[..., object], arguments: tuple[Any, ...]) -> None:
@@ -78,7 +78,7 @@ class DaskExecutor(Executor):
         self._cluster = None
         if scheduler is None:
             try:
-                allow_files(workers, _FILES)
+                allow_files(workers, _FILES_PER_WORKER)
             except OSError as error:
                 raise WinnableError(f"a local Dask cluster cannot start: {cause_of(error)}") from error
             self._cluster = distributed.LocalCluster(
@@ -124,7 +124,7 @@ class DaskExecutor(Executor):
     def check(self) -> None:
         """Refuse to wait for a scheduler that has gone: futures of a closed client never end.
 
-        Workers may come back, so one waits for them, but says so.
+        Workers may come back, so the run waits for them and logs that it does.
         """
         if self._client.status not in ("running", "connecting", "newly-created"):
             raise self._gone()
@@ -137,9 +137,10 @@ class DaskExecutor(Executor):
                 self.deserted = deserted
 
     def has_mislaid(self, error: BaseException) -> bool:
-        """Whether the error is Dask's own, of a result whose worker left while it was fetched.
+        """Whether the error is Dask's own: the worker left while its result was being fetched.
 
-        Dask then takes the result for an error, and fails to unpack it as one: in the last frame, not in the task.
+        Dask then mistakes the result for an error and fails to unpack it, so the traceback ends in Dask's frame, not in
+        the task's.
         """
         place = error.__traceback__
         while place is not None and place.tb_next is not None:

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 from pipeline.game.numbers import counted
 
 T = TypeVar("T")
-_FILES, _FILES_PER_WORKER = 32, 4  # that this process opens at most, twice what was counted
+_FILES, _FILES_PER_WORKER = 32, 4  # open files of this process, at most: twice the measured number
 
 
 class Executor(ABC):
@@ -26,7 +26,7 @@ class Executor(ABC):
     lost
         What a future raises when the worker of its task has died.
     deserted
-        Whether there is no worker at the moment.
+        Whether the cluster has no workers at present.
     """
 
     size = 1
@@ -42,7 +42,7 @@ class Executor(ABC):
         """Raise a WinnableError if what was submitted will never end."""
 
     def has_mislaid(self, error: BaseException) -> bool:
-        """Whether the error says only that a result was lost on its way, so that the task can be done again."""
+        """Whether the error only means that a result was lost on its way, so that the task can run again."""
         return False
 
     def explain(self, error: BaseException) -> None:  # noqa: B027
@@ -70,9 +70,9 @@ class Executor(ABC):
 
 
 def allow_files(size: int, each: int = _FILES_PER_WORKER) -> None:
-    """Let this process open as many files as that many workers need; they are their pipes.
+    """Raise this process's limit on open files to what that many workers need for their pipes.
 
-    Without them Python's own helpers and Dask fail or hang wherever they meet the limit, at the exit, too.
+    At a lower limit Python's own helpers and Dask fail or hang, even at exit.
 
     Raises
     ------

@@ -69,7 +69,7 @@ class _Receiver(MultiProcessingHandler):  # type: ignore[misc]
 
 
 class _LogFile(logging.FileHandler):
-    """The file of a run's log. Where it cannot be written the run goes on: its rows matter more."""
+    """A run's log file. The run goes on if it cannot be written: the rows matter more."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record, if there is room."""
@@ -77,7 +77,7 @@ class _LogFile(logging.FileHandler):
             super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name in `logging`
-        """Show what is wrong with a record, but not with the disk."""
+        """Report a faulty record, but not a faulty disk."""
         if not isinstance(sys.exception(), OSError):
             super().handleError(record)
 

@@ -1,4 +1,4 @@
-"""What follows a run. It imports nothing, so that a command with a bar need not load what runs need."""
+"""Progress of a run. Imports nothing, so that a command with a progress bar need not load what runs need."""
 
 from __future__ import annotations
 
