@@ -116,7 +116,7 @@ def test_without_workers_the_run_waits_and_says_so(settings_for, monkeypatch, ca
 
 
 def test_a_result_lost_on_its_way_is_settled_again(settings_for, monkeypatch):
-    """As when a worker leaves just after its task: Dask has the result, but its status is no longer "finished"."""
+    """Simulate a worker that leaves right after its task: Dask has the result but no longer calls it finished."""
     seen, status = set(), distributed.Future.status
 
     def status_of(future):
