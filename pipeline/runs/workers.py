@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
+from multiprocessing.util import Finalize
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -34,6 +35,8 @@ log = logging.getLogger(__name__)
 OUTCOME = ("seed", "verdict", "positions", "expanded", "node_limit", "line", "moves", "deals", "score")
 
 NOTICE = logging.INFO + 5  # for the user to see, but not a warning
+SENDING = 5.0  # seconds that a worker's last log records are given to arrive
+_AFTER_QUEUES_CLOSE = 5  # multiprocessing's queues close at 10: their threads end once all is sent
 FAULT, MEMORY, ERROR, KILLED = "fault", "memory", "error", "killed"
 
 
@@ -299,7 +302,8 @@ def start_worker(stop: Any, log_queue: Any, level: int) -> None:
     if parent is not None:
         threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True, name="parent-watch").start()
     if log_queue is not None:
-        log_queue.cancel_join_thread()
+        log_queue.cancel_join_thread()  # that could block forever
+        Finalize(None, _send_the_rest, exitpriority=_AFTER_QUEUES_CLOSE)
         root = logging.getLogger("pipeline")
         root.handlers[:] = [logging.handlers.QueueHandler(log_queue)]
         root.setLevel(level)
@@ -317,6 +321,14 @@ def use_stop(stop: Callable[[], object]) -> None:
 def _die_with(sentinel: Any) -> None:
     wait([sentinel])
     os._exit(1)
+
+
+def _send_the_rest() -> None:
+    """Wait for the thread that sends this worker's records, but not for long: a killed worker may hold its lock."""
+    deadline = time.monotonic() + SENDING
+    for thread in threading.enumerate():
+        if thread.name == "QueueFeederThread":  # multiprocessing's own; the queue keeps it to itself
+            thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def _cap_memory(most: int) -> None:

@@ -1,5 +1,6 @@
-"""Settlers that need no engine, for tests of what a run does with outcomes, and with trouble."""
+"""Settlers and workers that need no engine, for tests of what a run does with outcomes, and with trouble."""
 
+import logging
 import os
 import signal
 import time
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import SolverFault
+from pipeline.runs.workers import start_worker
 from pipeline.solver import Outcome
 
 IDENTITY = "0.1.0+4242"
@@ -68,3 +70,9 @@ def outcome(variant, numbering, seed, nodes):
         return Outcome(variant.id, numbering, seed, "lost", needed, needed // 4, nodes)
     moves = 100 + seed % 90
     return Outcome(variant.id, numbering, seed, "won", needed, needed // 4, nodes, "ab" * moves, moves, 0, 1300 - moves)
+
+
+def speak(stop, log_queue, words):
+    """Be a worker that logs and exits."""
+    start_worker(stop, log_queue, logging.INFO)
+    logging.getLogger("pipeline").error(words)

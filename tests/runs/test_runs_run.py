@@ -1,6 +1,7 @@
 """Runs: what is missing is settled once, in any chunks, by any workers; what fails is named."""
 
 import json
+import multiprocessing
 import os
 import re
 import resource
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from dataset_rows import rows_of
-from runs_settlers import IDENTITY, Fake, outcome
+from runs_settlers import IDENTITY, Fake, outcome, speak
 
 from pipeline.dataset import files
 from pipeline.dataset.seeds import Seeds
@@ -22,6 +23,7 @@ from pipeline.errors import PartialFailure, SolverFault, StoreError, UsageError,
 from pipeline.game.variants import load_variant
 from pipeline.runs import run as runs
 from pipeline.runs.executors import InlineExecutor
+from pipeline.runs.logs import RunLog
 from pipeline.runs.progress import Progress
 from pipeline.runs.settings import Deals
 from pipeline.runs.window import Window
@@ -225,6 +227,18 @@ def test_workers_log_into_the_runs_file(settings_for):
     assert "ValueError: no outcome for 5\n" in text
     assert "spider-4 native 50: error: ValueError" in text
     assert "ForkServerProcess" in text or "SpawnProcess" in text
+
+
+def test_the_last_words_of_a_worker_reach_the_log(tmp_path):
+    """They take a while to send, and it exits at once."""
+    context = multiprocessing.get_context("spawn")
+    run_log = RunLog(tmp_path / "log")
+    words = "x" * (16 << 20)
+    worker = context.Process(target=speak, args=(context.Value("i", lock=False), run_log.worker_queue(context), words))
+    worker.start()
+    worker.join()
+    run_log.close()
+    assert (tmp_path / "log").read_text().count("x") >= len(words)
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is capped by way of /proc")
