@@ -177,8 +177,8 @@ def inline_svg(text: str, prefix: str) -> str:
     """Return an SVG file as an element of an HTML page.
 
     Drops the XML prologue, metadata, document styles, fonts (the page has its own), fixed size, namespaces,
-    indentation, rotations by zero, and ids that nothing refers to; rounds coordinates to hundredths; prefixes ids;
-    turns placeholder colours into `var(--name)`.
+    indentation, rotations by zero, and ids that nothing refers to; rounds coordinates to hundredths, those of lines to
+    tenths; prefixes ids; turns placeholder colours into `var(--name)`.
 
     Parameters
     ----------
@@ -197,6 +197,27 @@ def inline_svg(text: str, prefix: str) -> str:
     body = re.sub(r'(url\(|href=")#([^")]+)', rf"\1#{prefix}-\2", body)
     body = re.sub(r">\s+<", "><", re.sub(r"\s*\n\s*", " ", body)).replace(' "', '"')
     body = re.sub(r' transform="rotate\(-0 [^"]*"|font-family: [^;"]+; ', "", body)
+    body = re.sub(r' d="((?:M[L\s\d.-]+z?\s*)+)"', lambda m: f' d="{_brief_path(m[1])}"', body)
     for colour, name in _VARIABLES.items():
         body = body.replace(colour, f"var(--{name})")
     return f"{head}>{body}".strip()
+
+
+def _brief_path(path: str) -> str:
+    """Return a path of straight lines in tenths, without the points on the way of a level or an upright one."""
+    lines = []
+    for line in re.findall(r"M[^Mz]*z?", path):
+        numbers = [round(float(number), 1) + 0 for number in re.findall(r"[\d.-]+", line)]
+        kept: list[tuple[float, float]] = []
+        for point in zip(numbers[::2], numbers[1::2], strict=True):
+            if len(kept) > 1 and _on_the_way(kept[-2], kept[-1], point):
+                kept.pop()
+            kept.append(point)
+        lines.append("M" + " ".join(f"{x:.7g} {y:.7g}" for x, y in kept) + "z" * line.endswith("z"))
+    return "".join(lines)
+
+
+def _on_the_way(begin: tuple[float, float], point: tuple[float, float], end: tuple[float, float]) -> bool:
+    """Whether a point lies on the level or upright line between two others."""
+    (x0, x, x1), (y0, y, y1) = zip(begin, point, end, strict=True)
+    return (x0 == x == x1 and min(y0, y1) <= y <= max(y0, y1)) or (y0 == y == y1 and min(x0, x1) <= x <= max(x0, x1))

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from dataset_rows import table_of
 
+from pipeline.analysis.figures import inline_svg
 from pipeline.analysis.page import command_for, report_page
 from pipeline.analysis.replay_page import replay_page
 from pipeline.analysis.report import report_of
@@ -250,6 +251,12 @@ def visit(browser, tmp_path):
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+def test_a_figures_lines_lose_only_points_on_their_way():
+    steps, back = "M 0 0 L 5.04 0 L 10 0 L 10 7 L 10 9.26 L 12 12 z", "M 0 5 L 10 5 L 3 5 M 1 2 L 3 -0.01"
+    figure = inline_svg(f'<svg><path d="{steps}"/><path d="{back}"/></svg>', "f")
+    assert figure == '<svg><path d="M0 0 10 0 10 9.3 12 12z"/><path d="M0 5 10 5 3 5M1 2 3 0"/></svg>'
 
 
 def overflows(tab):
