@@ -131,7 +131,7 @@ def begin_pass(m):
             break
     if m.finished_modes >> m.mode & 1:
         return FINISHED
-    m.width = max(m.full_width // m.narrowing, 1) if m.mode == COMPLETE_MODE else m.full_width
+    m.pass_width = max(m.full_width // m.narrowing, 1) if m.mode == COMPLETE_MODE else m.full_width
     onto_suit = SPLIT_ONTO_SUIT if m.mode & 1 else NO_SPLIT
     m.split = SPLIT_ANYWHERE if m.mode == COMPLETE_MODE else onto_suit
     m.force, m.considerate, m.turns = m.mode >> 1 & 1, m.mode >> 2 & 1, m.mode >> 3 & 1
@@ -143,6 +143,7 @@ def begin_pass(m):
     m.free_run = m.first_run
     m.compact_at = COMPACT_FROM
     m.stage = stage_of(m, i8(m.root.dealt))
+    set_width(m)
     m.states[0, 0] = m.root
     m.values[0, 0] = 0
     m.n_states = 1
@@ -152,6 +153,13 @@ def begin_pass(m):
     m.positions += 1
     m.in_pass = 1
     return GO_ON
+
+
+@jit
+def set_width(m):
+    """Set the width of the stage: the last one has its own."""
+    percent = m.last_width if m.stage == m.last_stage else 100
+    m.width = min(max(m.pass_width * percent // 100, 1), MAX_WIDTH)
 
 
 @jit
@@ -387,6 +395,7 @@ def run_pass(m, pause):
             if not room or m.stage >= m.last_stage:
                 break
             m.stage += 1
+            set_width(m)
             status = open_stage(m)
         else:
             status = run_layer(m)

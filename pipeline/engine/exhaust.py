@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.engine.compiler import jit
+from pipeline.engine.keys import insert, rehash
+from pipeline.engine.nearby import positions_near, renamed
 from pipeline.engine.packed import (
     BOARD,
     FRAME,
@@ -35,7 +37,7 @@ from pipeline.engine.records import DEAL, Rules, Start
 from pipeline.engine.relaxation import hopeless, leads_on
 from pipeline.engine.relaxed import RELAXED
 from pipeline.engine.rigid import DEPTH, RIGID, STATE, stuck
-from pipeline.engine.shortest import shortest_win
+from pipeline.engine.shortest import shortest_way
 
 PAUSED, LOST, WON, FULL = 0, 1, 2, 3  # what `Exhaust.advance` returns
 _GROW = 4  # an array has to grow before the search can go on
@@ -50,33 +52,6 @@ ATTEMPT = 75_000  # positions of an attempt
 LONG_ATTEMPT = 4  # every fourth attempt has as many positions as all before it
 STRAY = 17  # random bonuses of moves, from the second attempt on, are below this
 RIGID_STATES = 60  # of one call of `stuck`: most that it proves take fewer
-
-
-@jit
-def insert(table, k0, k1, add):
-    """Return whether a key is not in the table; if `add`, it is from now on."""
-    if k0 == 0:
-        k0 = u8(1)
-    mask = u8(len(table) // 2 - 1)
-    slot = k0 & mask
-    while True:
-        i = slot + slot
-        if table[i] == 0:
-            if add:
-                table[i] = k0
-                table[i + u8(1)] = k1
-            return True
-        if table[i] == k0 and table[i + u8(1)] == k1:
-            return False
-        slot = (slot + u8(1)) & mask
-
-
-@jit
-def rehash(old, new):
-    """Move all keys to a larger table."""
-    for i in range(0, len(old), 2):
-        if old[i] != 0:
-            insert(new, old[i], old[i + 1], True)
 
 
 @jit
@@ -319,14 +294,48 @@ class Exhaust:
             write_start(self._board, self.rules, self._start)
             if self._board.sets >= self._board.needed:
                 return np.zeros(0, np.uint16)
-            return shortest_win(self._memory, self._table, _grown)
+            return shortest_way(self._memory, self._table, _grown)
+
+    def shortened(
+        self, moves: npt.NDArray[np.uint16], positions: int, first: int = 0, piece: int | None = None
+    ) -> npt.NDArray[np.uint16]:
+        """Shorten a win, or a piece of it, through the positions around it; the search cannot go on after it.
+
+        Parameters
+        ----------
+        moves
+            A win.
+        positions
+            So many take part, nearest first.
+        first
+            Moves before the piece.
+        piece
+            Moves of the piece; None for all that are left.
+        """
+        begin, end = moves[:first], moves[: len(moves) if piece is None else first + piece]
+        with np.errstate(over="ignore"):
+            self._play(begin)
+            table = positions_near(self._memory, end[first:], positions)
+            self._play(end)
+            target = self._board.key[0], self._board.key[1]
+            self._play(begin)
+            short = np.concatenate([begin, shortest_way(self._memory, table, _grown, target)])
+        if len(short) >= len(end):
+            return moves
+        reached = self.position_after(short)
+        if reached.sets_done >= self.rules.sets_needed:
+            return short
+        return np.concatenate([short, renamed(moves[len(end) :], self.position_after(end), reached)])
+
+    def _play(self, moves: npt.NDArray[np.uint16]) -> None:
+        write_start(self._board, self.rules, self._start)
+        play_out(self._memory, self._frames, moves)
 
     def position_after(self, moves: npt.NDArray[np.uint16]) -> Start:
         """Return the position that legal moves lead to; the search cannot go on after it."""
         m = self._board
         with np.errstate(over="ignore"):
-            write_start(m, self.rules, self._start)
-            play_out(self._memory, self._frames, moves)
+            self._play(moves)
         columns = tuple(tuple(m.cards[i, : m.height[i]].tolist()) for i in range(self.rules.columns))
         face_down = tuple(m.down[: self.rules.columns].tolist())
         return Start(columns, face_down, tuple(m.stock[m.dealt : m.stock_size].tolist()), int(m.sets))

@@ -164,7 +164,9 @@ COUNTERS = (
     "weighed",  # the last pass that asked for weights
     "full_width",  # grows from pass to pass
     "narrowing",  # divides it where every move is played
-    "width",  # of the pass
+    "pass_width",
+    "width",  # of the stage
+    "last_width",  # per cent of the pass's width
     "first_width",
     "growth",  # per cent
     "layers",

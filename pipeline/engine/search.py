@@ -21,8 +21,11 @@ SHORT_SLICE = 1 << 14  # the same for one pack
 LONGEST_LINE = 1 << 16
 SPREAD = 40  # per cent by which the weights of a late pass may differ from the tuned ones
 LONG_WIN = 200  # moves; longer wins of the complete search are shortened
-PROBE = 20_000  # positions of the beam from each position tried along such a win
-PROBES = 16  # positions tried in a turn, less one
+LONGEST_WIN = 400  # moves of up to two packs; longer wins of either search are shortened, also by shortcuts
+NEARBY = 200_000  # positions around a win, or around a piece of it, that shortcuts may pass
+PIECE = 64  # moves of a piece
+PROBE = 20_000  # positions of the beam from each position tried along a long win
+PROBES = 16  # one more than the positions tried in a turn
 STRAIGHTER = 32  # the last turn is the one that saves less than one move in 32
 SORTED_MODES = (0, 1, beam.COMPLETE_MODE)  # come first on a board that is nearly sorted
 LARGE_TABLE, LARGE_ARENA = 1 << 23, 1 << 21  # a memory that grew beyond is given back after the deal
@@ -132,10 +135,14 @@ class Search:
         with np.errstate(over="ignore"):  # keys wrap around; without the compiler numpy would say so
             self._set_up(start)
             result = self._settle(start, node_limit)
+        self._give_back()
+        return result
+
+    def _give_back(self) -> None:
+        """Give a memory that has grown large back to the operating system."""
         m = self._memory.array[0]
         if m.mask >= LARGE_TABLE or m.most_runs > LARGE_ARENA:
             self._memory.renew()
-        return result
 
     def _set_up(self, start: Start) -> None:
         if self._memory.owner is not self:
@@ -160,7 +167,7 @@ class Search:
         m.columns, m.deal, m.unit, m.wrap = rules.columns, rules.deal, rules.unit, rules.wrap
         m.any_sets, m.sets_needed = rules.sets != 0, rules.sets_needed
         m.first_width, m.growth, m.narrowing = parameters.first_width, parameters.growth, parameters.narrowing
-        m.layers, m.last_layers = parameters.layers, parameters.last_layers
+        m.layers, m.last_layers, m.last_width = parameters.layers, parameters.last_layers, parameters.last_width
         self._write_weights(parameters.weights)
         m.brood = parameters.brood
         for card in range(64):
@@ -188,6 +195,7 @@ class Search:
         complete: exhaust.Exhaust | None = None
         spent = 0  # positions of the complete search
         given_up = False
+        longest = LONGEST_WIN * max(cards, 104) // 104
         piece = SLICE if cards > 52 and start.stock else SHORT_SLICE
         pause = piece
         while True:
@@ -198,7 +206,8 @@ class Search:
                 self._vary_weights()
                 continue
             if status == beam.WON:
-                return self._result("won", spent, complete, self._line(int(m.win_node), int(m.win_move)))
+                won = self._result("won", spent, complete, self._line(int(m.win_node), int(m.win_move)))
+                return won if len(won.moves) <= longest else self._shortened(start, won, longest)
             if status == beam.STUCK:
                 return self._result("lost", 0, None, self._moves[:0])
             finished = status == beam.FINISHED
@@ -213,7 +222,7 @@ class Search:
                         return self._result("lost", spent, complete, self._best_line())
                     if verdict == exhaust.WON:
                         won = self._result("won", spent, complete, complete.line())
-                        return won._replace(moves=self._straighten(complete, won.moves))
+                        return won if len(won.moves) <= LONG_WIN else self._shortened(start, won, longest)
                     given_up = verdict == exhaust.FULL
             if status == beam.LIMIT or positions + spent >= node_limit:
                 return self._result("unsettled", spent, complete, self._best_line())
@@ -227,11 +236,21 @@ class Search:
         self._exhaust.start(start)
         return self._exhaust
 
-    def _straighten(self, complete: exhaust.Exhaust, moves: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
-        """Shorten a long win of the complete search: the beam often finds a direct way from a position along it.
+    def _shortened(self, start: Start, won: Result, longest: int) -> Result:
+        """Return a long win with fewer moves, if at all possible no more than `longest`.
 
         The positions this takes are not counted, since the deal is already settled.
         """
+        self._give_back()  # the beam's short searches hide how large it was
+        complete = self._start_complete(start)
+        moves = self._straighten(complete, won.moves)
+        for piece in (None, PIECE):
+            if len(moves) > longest:
+                moves = self._straighten(complete, _take_shortcuts(complete, moves, piece))
+        return won._replace(moves=moves)
+
+    def _straighten(self, complete: exhaust.Exhaust, moves: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
+        """Let the beam look for direct ways from positions along a win, which it often finds."""
         while len(moves) > LONG_WIN:
             before = len(moves)
             for k in range(1, PROBES):
@@ -240,7 +259,7 @@ class Search:
                 if rest is not None:
                     moves = min(moves, np.concatenate([way, rest]), key=len)
                     break
-            if STRAIGHTER * len(moves) > (STRAIGHTER - 1) * before:
+            if not _much_shorter(moves, before):
                 break
         return moves
 
@@ -269,6 +288,24 @@ class Search:
         return np.append(line, np.uint16(last)) if last is not None else line.copy()
 
 
+def _take_shortcuts(
+    complete: exhaust.Exhaust, moves: npt.NDArray[np.uint16], piece: int | None
+) -> npt.NDArray[np.uint16]:
+    """Shorten a win through the positions around it, the whole of it or overlapping pieces one by one."""
+    while True:
+        before, first = len(moves), 0
+        while first < len(moves):
+            moves = complete.shortened(moves, NEARBY, first, piece)
+            first += len(moves) if piece is None else piece // 2
+        if not _much_shorter(moves, before):
+            return moves
+
+
+def _much_shorter(moves: npt.NDArray[np.uint16], before: int) -> bool:
+    """Whether a turn has saved enough of `before` moves for another one."""
+    return STRAIGHTER * len(moves) <= (STRAIGHTER - 1) * before
+
+
 def _some_board(columns: int) -> tuple[Rules, Start]:
     pile = tuple(suit << 4 | rank for suit in range(4) for rank in range(1, 14))
     start = Start(tuple(pile[i::columns] for i in range(columns)), (1,) * columns, (), 0)
@@ -288,5 +325,5 @@ def compile_complete() -> None:
     complete = exhaust.Exhaust(rules)
     complete.start(start)
     complete.advance(100)
-    complete.position_after(np.zeros(0, np.uint16))
+    complete.shortened(np.array([0x110], np.uint16), 10)
     mark_compiled(COMPLETE)

@@ -1,8 +1,8 @@
-"""The shortest win through the positions that a complete search reached.
+"""The shortest way to a win through the positions of a table.
 
-A depth-first search comes by its win on a path of hundreds or thousands of moves, yet the positions it reached on the
-way hold far shorter ones. `shortest_win` looks for the shortest of those, breadth first, a layer at a time: only
-positions in the search's table take part, so none is reached that was not counted.
+A depth-first search finds its win on a path of hundreds or thousands of moves, yet the positions it reached on the
+way hold far shorter ones. `shortest_way` looks for the shortest of those, breadth first, a layer at a time: only
+positions in the table take part, so with the search's own none is reached that was not counted.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.engine.compiler import jit, record
+from pipeline.engine.keys import slot_of
 from pipeline.engine.packed import (
     FRAME,
     MAX_CARDS,
@@ -72,57 +73,53 @@ def load(m, snapshot):
 
 
 @jit
-def slot_of(table, k0, k1):
-    """Return where the table holds a key, or -1."""
-    if k0 == 0:
-        k0 = u8(1)
-    mask = u8(len(table) // 2 - 1)
-    slot = k0 & mask
-    while True:
-        i = slot + slot
-        if table[i] == 0:
-            return i8(-1)
-        if table[i] == k0 and table[i + u8(1)] == k1:
-            return i8(slot)
-        slot = (slot + u8(1)) & mask
+def expand(memory, frames, now, first, size, after, n_after, steps, n_steps, table, seen, target, moves, keys, wins):
+    """Add what follows the positions of a layer from `first` on to the next layer, until it is full.
 
-
-@jit
-def expand(memory, frames, snapshot, after, n_after, steps, n_steps, table, seen, moves, keys, wins):
-    """Add what follows a position to the next layer; returns its size, the number of steps, and whether one wins."""
+    Returns the first position that is left, the sizes of the next layer and of `steps`, and whether one wins or is the
+    target (its slot).
+    """
     m = memory[0]
-    load(m, snapshot)
-    listed = list_moves(m, frames[1], moves, keys, wins)
-    for i in range(listed):
-        slot = slot_of(table, keys[i, 0], keys[i, 1])
-        if slot < 0 or seen[slot]:
-            continue
-        seen[slot] = True
-        steps[n_steps].before = snapshot.step
-        steps[n_steps].move = moves[i]
-        n_steps += 1
-        if wins[i]:
-            return n_after, n_steps, True
-        make(m, frames[0], i8(moves[i]))
-        save(m, after[n_after], n_steps - 1)
-        unmake(m, frames[0])
-        n_after += 1
-    return n_after, n_steps, False
+    for k in range(first, size):
+        if n_after + MAX_MOVES > len(after) or n_steps + MAX_MOVES > len(steps):
+            return k, n_after, n_steps, False
+        load(m, now[k])
+        listed = list_moves(m, frames[1], moves, keys, wins)
+        for i in range(listed):
+            slot = slot_of(table, keys[i, 0], keys[i, 1])
+            if slot < 0 or seen[slot]:
+                continue
+            seen[slot] = True
+            steps[n_steps].before = now[k].step
+            steps[n_steps].move = moves[i]
+            n_steps += 1
+            if wins[i] or slot == target:
+                return k, n_after, n_steps, True
+            make(m, frames[0], i8(moves[i]))
+            save(m, after[n_after], n_steps - 1)
+            unmake(m, frames[0])
+            n_after += 1
+    return size, n_after, n_steps, False
 
 
-def shortest_win(
-    memory: npt.NDArray[np.record], table: npt.NDArray[np.uint64], grown: Callable[..., npt.NDArray[np.record]]
+def shortest_way(
+    memory: npt.NDArray[np.record],
+    table: npt.NDArray[np.uint64],
+    grown: Callable[..., npt.NDArray[np.record]],
+    target: tuple[np.uint64, np.uint64] | None = None,
 ) -> npt.NDArray[np.uint16]:
-    """Return the moves (uint16) of the shortest win from the position on the board.
+    """Return the moves (uint16) of the shortest way from the position on the board to a win.
 
     Parameters
     ----------
     memory
         The board, an array of one `packed.BOARD`, set up as the search began.
     table
-        Keys of the positions the search reached, a win among them, as `exhaust.insert` keeps them.
+        Keys of the positions that may be passed, a win or the target among them; see `keys`.
     grown
         Takes an array and a size; returns an array of at least that size that begins with the old items.
+    target
+        Key of a position where the way may end as well.
     """
     m = memory[0]
     frames = np.zeros(2, FRAME)
@@ -131,18 +128,20 @@ def shortest_win(
     seen = np.zeros(len(table) // 2, np.bool_)
     steps = np.zeros(FIRST_STEPS, STEP)
     now, after = np.zeros(FIRST_LAYER, SNAPSHOT), np.zeros(FIRST_LAYER, SNAPSHOT)
+    goal = slot_of(table, *target) if target is not None else i8(-1)
+    start = slot_of(table, m.key[0], m.key[1])
+    if goal == start:
+        return np.zeros(0, np.uint16)
     save(m, now[0], 0)
-    seen[slot_of(table, m.key[0], m.key[1])] = True
+    seen[start] = True
     size, n_steps, won = 1, 1, False
     while size and not won:
-        n_after = 0
-        for i in range(size):
+        first = n_after = 0
+        while first < size and not won:
             after, steps = grown(after, n_after + MAX_MOVES), grown(steps, n_steps + MAX_MOVES)
-            n_after, n_steps, won = expand(
-                memory, frames, now[i], after, n_after, steps, n_steps, table, seen, moves, keys, wins
+            first, n_after, n_steps, won = expand(
+                memory, frames, now, first, size, after, n_after, steps, n_steps, table, seen, goal, moves, keys, wins
             )
-            if won:
-                break
         now, after, size = after, now, n_after
     if not won:
         raise ValueError("the table holds no win")

@@ -126,7 +126,7 @@ def test_show_tells_header_and_difficulties(ok, pool):
     assert sum(shown["difficulties"].values()) == 12
     text = ok("pool", "show", pool)
     assert f"sha256: {shown['sha256']}\n" in text
-    assert f"difficulty 5: {shown['difficulties']['5']} deals" in text
+    assert f"difficulty 5: {shown['difficulties']['5']} deal" in text
 
 
 def test_sample_draws(ok, pool):

@@ -65,7 +65,7 @@ def test_replay_shortens_and_makes_a_page(ok, winnable, tmp_path, solved):
         (("--line", "ab"), 3, "move 1: "),
         (("--line", "zz"), 3, "move 1: 'zz'"),
         (("--from", "9", "--to", "8"), 2, "--from 9 --to 8"),
-        (("--to", "9999"), 2, "--to 9999: the line has 106 moves"),
+        (("--to", "9999"), 2, "--to 9999: the line has 112 moves"),
         (("--nodes", "1"), 3, "spider-1/native/5: unsettled after 1 position"),
         (("--html", "x.html", "--from", "500", "--to", "1"), 2, "--html shows the whole line"),
         (("--html", "x.html", "--format", "json"), 2, "leave out --from, --to and --format json"),

@@ -180,7 +180,7 @@ def test_small_arenas_and_tables_change_nothing():
     ids=lambda capacities: next(iter(capacities)),
 )
 def test_a_pass_at_its_capacity_ends_and_another_begins(capacities):
-    limit = 900
+    limit = 2_000
     small = {"MAX_WIDTH": 16, "POOL_FACTOR": 40} | capacities
     for verdict, positions, _, moves, (passes, _) in found_without_compiler([["spider-4", 3, limit]], **small):
         assert (verdict, positions) == ("unsettled", limit)

@@ -48,6 +48,7 @@ class Parameters(NamedTuple):
     # 1 parts of runs go onto same-suit parents, 2 joins are forced: where there are any, nothing else is played,
     # 4 unless more runs would go there than there are places, 8 but moves that turn up a card are played too,
     # 16 every legal move is played
+    last_width: int = 100  # of the last stage, the only one without a stock: per cent of the others' width
     narrowing: int = 8  # divides the width of passes that play every move
     complete_first: int = 0  # of two packs: positions of the complete search once the beam has reached 100,000, and
     complete_share: int = 5  # on top of that for each thousand of the beam's
