@@ -306,7 +306,7 @@ class Exhaust:
         moves
             A win.
         positions
-            So many take part, nearest first.
+            About how many positions the way may use, the nearest ones.
         first
             Moves before the piece.
         piece

@@ -20,7 +20,7 @@ u8, i8 = np.uint64, np.int64
 
 @jit
 def follow(memory, frames, line, along, table):
-    """Play a line; its positions are put into the table and, but for the last, into `along`."""
+    """Play a line; put its positions into the table and, but for the last, into `along`."""
     m = memory[0]
     for i in range(len(line)):
         insert(table, m.key[0], m.key[1], True)
@@ -66,7 +66,7 @@ def positions_near(
     line
         Legal moves.
     positions
-        The table holds at most about so many, but at least the line's.
+        About how many positions to collect; those of the line are always among them.
     """
     room = positions + len(line) + MAX_MOVES
     table = np.zeros(4 << room.bit_length(), u8)
@@ -85,7 +85,7 @@ def positions_near(
 
 
 def renamed(moves: npt.NDArray[np.uint16], old: Start, new: Start) -> npt.NDArray[np.uint16]:
-    """Return moves played from one position as another takes them that has the same columns in another order."""
+    """Return moves of one position as they are played from another with the same columns in another order."""
     if old == new:
         return moves
     left: list[object] = list(zip(new.columns, new.face_down, strict=True))
